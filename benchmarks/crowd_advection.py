@@ -26,7 +26,7 @@ from marey.crowd.animation import AgentSettings, AnimatedCrowd
 from marey.crowd.animation.agents import AVOID, Agents, poisson_disk_seeds
 from marey.crowd.animation.ground import Flow, WalkableGround
 from marey.crowd.cameras import orthographic
-from marey.crowd.evaluation import flow_deviation, overlaps
+from marey.crowd.evaluation.pedestrians import flow_deviation, overlaps
 
 Array = NDArray[np.float64]
 Look = Callable[[FloatArray, Array], Array]

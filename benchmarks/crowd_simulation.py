@@ -28,7 +28,9 @@ from _ledger import record
 from shapely import Polygon, box
 
 from marey.crowd.polygons import edges
-from marey.crowd.simulation import DirectionField, Parameters, Simulator, random_pedestrians
+from marey.crowd.simulation.engine import Simulator
+from marey.crowd.simulation.pedestrians import Parameters, random_pedestrians
+from marey.crowd.simulation.routes import DirectionField
 
 BAR = 3.0
 REPEATS, STEPS = 7, 10

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 import marey
 from marey.geometry import mesh
 from marey.io import mpfb
-from marey.samples.gaits import jump
+from marey.samples.gaits import gaits
 from marey.stage import skin_clip
 from marey.surface.decimation import Decimation
 
@@ -67,7 +67,7 @@ def moving_body(given: Path | None) -> marey.MeshSequence:
     if human.is_dir() and clip.is_file():
         return skin_clip(mpfb.read(human), marey.load(clip)[1:].resample(30)).pose()
     print("the MPFB human or its clip is not there: the built-in human jumps", file=sys.stderr)
-    return marey.samples.human(jump()).pose()
+    return marey.samples.human(gaits()["jump"][1]).pose()
 
 
 def decimate_pro(body: marey.MeshSequence, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

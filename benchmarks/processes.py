@@ -28,7 +28,7 @@ from _ledger import record
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 
-from marey.statistics.processes import state_space
+from marey.statistics.processes import covariances
 from marey.statistics.processes.covariances import Matern32, Matern52
 from marey.statistics.processes.fit import fit
 from marey.statistics.processes.process import GaussianProcesses, draw
@@ -155,7 +155,7 @@ def fits() -> list[str]:
     work = f"learning {COMPONENTS} processes of {FRAMES:,} frames"
     record(work, mine, peer, peer="celerite2 and scipy", bar=1.0)
     own = [
-        state_space.innovation_sums(
+        covariances.innovation_sums(
             found.component(c), float(noise[c]), FRAME_RATE, series[:, c]
         ).log_likelihood[0]
         for c in range(COMPONENTS)

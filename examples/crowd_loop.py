@@ -5,7 +5,7 @@ from pathlib import Path
 
 import marey
 from marey.crowd import animate, capture, scenes
-from marey.crowd.evaluation import field_errors
+from marey.crowd.evaluation.fields import field_errors
 from marey.filming import read_dataset, write_dataset
 
 folder = Path(tempfile.mkdtemp())

@@ -17,14 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from marey.crowd.polygons import edges
-from marey.crowd.simulation import (
-    DirectionField,
-    Parameters,
-    Pedestrians,
-    Simulator,
-    random_pedestrians,
-)
-from marey.crowd.simulation.engine import Frame
+from marey.crowd.simulation.engine import Frame, Simulator
+from marey.crowd.simulation.pedestrians import Parameters, Pedestrians, random_pedestrians
+from marey.crowd.simulation.routes import DirectionField
 
 CORRIDOR = (1.8, 8.0)
 CORRIDOR_RATE, OPENING_RATE = 16.0, 25.0

@@ -15,7 +15,7 @@ import numpy as np
 
 import marey
 from marey.statistics.graphs.graph import DistanceMatrix
-from marey.surface.distances.metric import distances as pose_distances
+from marey.surface.distances import distances as pose_distances
 from marey.surface.sequence import Library
 from marey.surface.synthesis.animate import SurfaceGraph, graph
 

@@ -22,7 +22,7 @@ from marey import Motion
 from marey.body.ik import Pin, PoseSolver, Reach
 from marey.body.ik.engine import Parameters, PoseArrays, Problem, moved, pull_back, world
 from marey.body.ik.solver import starting_poses
-from marey.body.ik.targets import compile_targets, goals_of_frame, places_of
+from marey.body.ik.targets import compile_targets, goals_of_frame
 
 Array = NDArray[np.float64]
 
@@ -69,7 +69,7 @@ def dragged(motion: Motion, frame: int, method: str) -> tuple[float, float]:
         return report.iterations, report.errors[0].cm / 100
     parameters, plan = Parameters.of(skeleton), compile_targets(targets, skeleton)
     start = starting_poses(parameters, skeleton, None, here)
-    goals, weights = goals_of_frame(targets, plan, places_of(plan.effectors, *world(parameters, start)))
+    goals, weights = goals_of_frame(targets, plan, plan.effectors.places(world(parameters, start)))
     problem = Problem(parameters, plan.effectors)
     precision = np.full(problem.unknowns, TOLERANCE**2)
     return solve(method, problem, goals, weights, start, np.sqrt(precision))

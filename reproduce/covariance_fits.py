@@ -19,7 +19,7 @@ from _cmu import all_clips, arguments, clip, folder
 
 import marey
 from marey.body.pose_model import PoseModel
-from marey.statistics.processes import state_space
+from marey.statistics.processes import covariances
 from marey.statistics.processes.covariances import KERNELS, Matern
 from marey.statistics.processes.fit import fit, innovation_sums
 from marey.statistics.processes.process import GaussianProcesses
@@ -80,7 +80,7 @@ def fits(series: dict[str, np.ndarray]) -> int:
         wanted = FITS.get(name, {1: (), 2: ()})
         columns = [c - 1 for c in wanted]
         model = GaussianProcesses.fit(values[:, columns], RATE, kernel="se")
-        alpha, length = np.exp(model.covariance.theta).T
+        alpha, length = model.covariance.variance, model.covariance.length
         for i, (component, theirs) in enumerate(wanted.items()):
             ours = (
                 float(np.var(values[:, component - 1])),
@@ -129,7 +129,7 @@ def kernels(series: dict[str, np.ndarray]) -> None:
             total = 0.0
             for c in range(5):
                 own, level = found.component(c), float(noise[c])
-                sums = state_space.innovation_sums if isinstance(own, Matern) else innovation_sums
+                sums = covariances.innovation_sums if isinstance(own, Matern) else innovation_sums
                 total += sums(own, level, RATE, values[:, c]).log_likelihood[0]
             cells.append(f"{total / len(values):10.3f}")
         print(f"{clip_name:>8} " + " ".join(cells))

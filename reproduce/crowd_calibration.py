@@ -37,8 +37,7 @@ from _crowd_places import (
     steady_flow,
 )
 
-from marey.crowd.simulation import Interaction, Parameters
-from marey.crowd.simulation.pedestrians import POPULATIONS
+from marey.crowd.simulation.pedestrians import POPULATIONS, Interaction, Parameters
 
 FITTED, DENSE = "uo-050-180-180", "uo-180-180-120"
 SEARCHED, SEEDS = (2,), (2, 3)

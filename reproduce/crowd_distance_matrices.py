@@ -14,16 +14,25 @@ import os
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 
 import marey
 from marey.crowd.fields import FieldSeries
 from marey.crowd.texture import FlowTexture, field_changes, learn
 from marey.views import style
-from marey.views.figures.fields import texture_matrices, texture_picture
+from marey.views.figures.fields import texture_matrix, texture_picture
 
 FILM = "crowd/pets2009_s2l1/vtest.avi"
 SECONDS, TAPS = 3.0, 8
 SIZE = (80, 60)
+
+
+def matrices(texture: FlowTexture) -> Figure:
+    """Distances of all pairs of frames before and after the filter, side by side."""
+    with style.figure((1280, 620)) as figure:
+        for axes, filtered in zip(figure.subplots(1, 2), (False, True), strict=True):
+            texture_matrix(figure, axes, texture, filtered)
+    return figure
 
 
 def main() -> None:
@@ -53,7 +62,7 @@ def main() -> None:
         if given.out is not None:
             given.out.mkdir(parents=True, exist_ok=True)
             stem = name.replace(", ", "_").replace(" ", "")
-            style.save(texture_matrices(texture), given.out / f"distances_{stem}.png")
+            style.save(matrices(texture), given.out / f"distances_{stem}.png")
             order = texture.sequence(10 * fields.frames, rng=0)
             style.save(texture_picture(texture, order), given.out / f"jumps_{stem}.png")
     print(

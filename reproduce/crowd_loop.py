@@ -21,8 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from marey.crowd import FieldSeries, capture
-from marey.crowd.evaluation import trajectory_errors
-from marey.crowd.evaluation.pedestrians import TrajectoryError
+from marey.crowd.evaluation.pedestrians import TrajectoryError, trajectory_errors
 from marey.crowd.scenes import preset
 from marey.filming import read_dataset, write_dataset
 from marey.filming.dataset import Dataset

@@ -42,7 +42,9 @@ from _crowd_places import (
 )
 
 from marey.crowd.polygons import edges
-from marey.crowd.simulation import DirectionField, Parameters, Pedestrians, Simulator, random_pedestrians
+from marey.crowd.simulation.engine import Simulator
+from marey.crowd.simulation.pedestrians import Parameters, Pedestrians, random_pedestrians
+from marey.crowd.simulation.routes import DirectionField
 from marey.views import style
 
 # Desired speed at which Helbing, Farkas & Vicsek 2000, figure 1c, leave soonest.

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.crowd import scenes
-from marey.crowd.evaluation import overlaps
+from marey.crowd.evaluation.pedestrians import overlaps
 from marey.crowd.polygons import contains, rectangle
-from marey.crowd.simulation import Parameters
+from marey.crowd.simulation.pedestrians import Parameters
 from marey.crowd.simulation.simulate import SimulatedCrowd, simulate
 
 Bars = dict[str, bool]

@@ -16,7 +16,7 @@ import numpy as np
 from _cmu import arguments, clip, folder
 
 import marey
-from marey.body.filter import FilterSettings, filter_motion
+from marey.body.filter import FilterSettings, filter
 from marey.body.motion import Motion
 from marey.geometry import rotations as so3
 from marey.geometry.filters import bilateral_rotations, gaussian_mask, linear_rotations, rotation_noise
@@ -109,7 +109,7 @@ def on_a_clip(name: str, truth: Motion, hand: str, out: Path) -> None:
     for std in (0.02, 0.18):
         noise = so3.exp(np.random.default_rng(0).normal(scale=std, size=(truth.frames, truth.joints, 3)))
         noisy = replace(truth, rotations=so3.multiply(truth.rotations, noise))
-        rows = {"noisy": noisy} | {k: filter_motion(noisy, s)[0] for k, s in METHODS.items()}
+        rows = {"noisy": noisy} | {k: filter(noisy, s)[0] for k, s in METHODS.items()}
         for label, found in rows.items():
             off = np.linalg.norm(place(found, hand) - place(truth, hand), axis=1).mean()
             print(

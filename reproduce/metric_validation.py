@@ -35,7 +35,7 @@ from marey.statistics.matrix_comparison import (
     pearson,
 )
 from marey.surface.decimation import Decimation, diverse_poses
-from marey.surface.distances.metric import METRICS, distances
+from marey.surface.distances import METRICS, distances
 from marey.surface.sequence import Library
 from marey.views import style
 from marey.views.figures.surface import COLOURS
@@ -258,7 +258,7 @@ def permutation_histograms(
 
 
 def correlograms(found: dict[str, dict[str, Correlogram]], *, size: tuple[int, int] = (1100, 620)) -> object:
-    """Correlation in each class of distance, with what chance gives and, below, how many pairs there are.
+    """Correlation in each class of distance and, below, how many pairs there are.
 
     found: for each metric the correlograms by subject, all with the same classes of the ground truth
     """
@@ -273,7 +273,6 @@ def correlograms(found: dict[str, dict[str, Correlogram]], *, size: tuple[int, i
                 one = series[subject]
                 middles = 0.5 * (one.edges[:-1] + one.edges[1:])
                 colour = COLOURS.get(metric, style.PALETTE[4])
-                above.fill_between(middles, one.low, one.high, color=colour, alpha=0.18, lw=0)
                 above.plot(middles, one.correlations, color=colour, marker="o", ms=4, label=metric)
             above.axhline(0, color=style.SOFT_INK, lw=0.8)
             above.set_title(subject)
@@ -282,10 +281,9 @@ def correlograms(found: dict[str, dict[str, Correlogram]], *, size: tuple[int, i
                 color=style.FAINT, edgecolor=style.PAPER, lw=0.8,
             )  # fmt: skip
             below.set_xlabel("distance in the ground truth")
-        confidence = next(iter(found.values()))[subjects[0]].confidence
         grid[0, 0].set_ylabel("correlation within the class")
         grid[1, 0].set_ylabel("pairs (1000s)")
-        grid[0, -1].legend(loc="upper right", title=f"bands: {100 * confidence:.0f} % of chance")
+        grid[0, -1].legend(loc="upper right")
     return figure
 
 

@@ -31,7 +31,8 @@ from marey.body.pose_model import PoseModel, pose_rotations
 from marey.errors import MareyWarning
 from marey.geometry import rotations as so3
 from marey.statistics.geodesics import number_of_modes, principal_geodesics
-from marey.statistics.geodesics.linear import log_components, principal_components
+from marey.statistics.geodesics.linear import principal_components
+from marey.statistics.geodesics.published import log_components
 from marey.views import style
 
 LEVELS = (0.90, 0.95, 0.99)
@@ -195,7 +196,10 @@ def charts(clips: dict[str, Path]) -> None:
             continue
         rotations = pose_rotations(_cmu.clip(clips[name], cleaned=False))
         geodesics = principal_geodesics(rotations, modes=modes)
-        logs = log_components(rotations, modes=modes)
+        vectors = so3.log(rotations).reshape(len(rotations), -1)
+        logs = log_components(
+            vectors.mean(axis=0).reshape(-1, 3), np.cov(vectors.T, bias=True), np.ones(rotations.shape[1])
+        ).first(modes)
         angles = np.unwrap(so3.to_euler(rotations, "ZYX"), axis=0).reshape(len(rotations), -1)
         euler = principal_components(angles, modes=modes)
         turned = euler.decode(euler.encode(angles)).reshape(len(rotations), -1, 3)

@@ -21,7 +21,7 @@ import marey
 from marey.crowd import Camera, Footage, Tracks, capture
 from marey.crowd.animation import AgentSettings, AnimatedCrowd
 from marey.crowd.cameras import Homography
-from marey.crowd.evaluation import trajectory_errors
+from marey.crowd.evaluation.pedestrians import trajectory_errors
 from marey.io import cameras
 from marey.io.cameras import View
 from marey.io.video import write_frames

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 import marey
 from marey.crowd.capture import METHODS, plan_capture
-from marey.crowd.capture.flow import REGULARISED
-from marey.crowd.footage import Footage
+from marey.crowd.capture.capture import REGULARISED
+from marey.crowd.fields import Footage
 from marey.samples.street import LENGTH, WIDTH
 
 RUNS = 5

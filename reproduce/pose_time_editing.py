@@ -29,7 +29,7 @@ from marey.stage import skin
 from marey.statistics.graphs.graph import MotionGraph, Walk, Windows, connectivity
 from marey.statistics.graphs.walks import TimedWalk, walk_through
 from marey.surface.sequence import Library
-from marey.surface.synthesis.animate import walk_through_poses
+from marey.surface.synthesis.animate import animate
 from marey.views import figures, style
 
 ORIGINAL = (1480, 464, 21, 119, 275, 1212, 541, 864, 1762, 1459)
@@ -113,7 +113,8 @@ def report(name: str, library: Library, out: Path, quick: bool) -> bool:
         good &= found[f"within {TOLERANCE:g} s"].deformation <= exact.deformation + 1e-9
         queries(graph, rate)
         if name == "break dance" and alpha == ALPHAS[0] and not quick:
-            played = walk_through_poses(made, keys, [moment / rate for moment in asked], tolerance=TOLERANCE)
+            poses = [(key, moment / rate) for key, moment in zip(keys, asked, strict=True)]
+            played = animate(made, poses=poses, tolerance=TOLERANCE)
             style.save(figures.timeline(played), out / "pose_time_editing.png")
             print(f"{'':26}played: feet slide {played.report.foot_skate_ratio:.2f} times as fast as captured")
     return good

@@ -24,7 +24,7 @@ import marey
 from marey.body.compare import geodesic
 from marey.statistics.graphs.graph import DistanceMatrix, Windows
 from marey.statistics.graphs.transitions import PairCosts, optimal, optimal_pairs, standard
-from marey.surface.distances.metric import distances as pose_distances
+from marey.surface.distances import distances as pose_distances
 from marey.surface.sequence import Library
 from marey.views import figures, style
 

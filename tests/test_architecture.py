@@ -32,10 +32,15 @@ LAYERS = [
     ({"character"}, MATHEMATICS | SCALES),
     ({"io"}, MATHEMATICS | SCALES | {"character"}),
 ]
-MIDDLE = {"samples", "datasets", "corpus", "stage"}
-TOP = {"conversion", "describe", "installation", "views", "filming", "scale", "demo", "studio", "cli"}
+MIDDLE = {"samples", "datasets", "corpus", "stage", "conversion", "describe", "installation"}
+SHOWN = {"views", "filming", "scale"}
+TOP = {"demo", "studio", "cli"}
 BELOW_MIDDLE = MATHEMATICS | SCALES | {"character", "io"}
-LAYERS += [(MIDDLE, BELOW_MIDDLE | MIDDLE), (TOP, BELOW_MIDDLE | MIDDLE | TOP)]
+LAYERS += [
+    (MIDDLE, BELOW_MIDDLE | MIDDLE),
+    (SHOWN, BELOW_MIDDLE | MIDDLE | SHOWN),
+    (TOP, BELOW_MIDDLE | MIDDLE | SHOWN | TOP),
+]
 ARROWS: dict[str, set[str]] = {part: may_call for parts, may_call in LAYERS for part in parts}
 
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")

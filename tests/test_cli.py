@@ -159,7 +159,7 @@ def test_mistakes_are_one_line_and_exit_code_two(walk: Path, tmp_path: Path) -> 
     assert "frame rate" in refused("convert", walk, tmp_path / "a.bvh", "--frame-rate", "-3")
     assert "unit 'yard'" in refused("convert", walk, tmp_path / "a.bvh", "--unit", "yard")
     assert "metres and y up only" in refused("convert", walk, tmp_path / "a.glb", "--unit", "cm")
-    assert "read, not one we write" in refused("convert", walk, tmp_path / "a.c3d")
+    assert "read, not one we write" in refused("convert", walk, tmp_path / "a.amc")
     assert "has no named clips" in refused("convert", walk, tmp_path / "a.bvh", "--clip", "Run")
     assert "cannot hold a Motion" in refused("convert", walk, tmp_path / "a.csv")
     assert "1280x720" in refused("view", walk, "-o", tmp_path / "a.png", "--size", "big")

@@ -26,7 +26,7 @@ from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.stage import walk as let_walk
 from marey.statistics.autoregression import fit as fit_autoregression
-from marey.statistics.matrix_comparison import correlogram, mantel
+from marey.statistics.matrix_comparison import mantel
 from marey.statistics.processes.process import GaussianProcesses
 
 
@@ -83,7 +83,6 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "GaussianProcesses.stream": lambda rng: processes().stream(rng=rng).steps(4),
     "ConditionalProcesses.sample": lambda rng: processes().condition(series(), KNOWN).sample(1, rng=rng),
     "mantel": lambda rng: mantel(distances(), distances(), permutations=19, rng=rng).permuted,
-    "correlogram": lambda rng: correlogram(distances(), distances(), permutations=19, rng=rng).correlations,
 }
 
 

@@ -18,7 +18,7 @@ from marey.body.skeleton import Skeleton as Skeleton
 from marey.character import Character as Character
 from marey.conversion import convert as convert
 from marey.crowd.fields import FieldSeries as FieldSeries
-from marey.crowd.footage import Footage as Footage
+from marey.crowd.fields import Footage as Footage
 from marey.crowd.tracks import Tracks as Tracks
 from marey.describe import info as info
 from marey.errors import FormatError as FormatError

@@ -76,7 +76,7 @@ def _keep(dispatcher: Any) -> None:
         dispatcher._cache = kept
 
 
-class _Kept(FunctionCache):
+class _Kept(FunctionCache):  # type: ignore[misc]
     """Compiled code of a function, as long as all its sources are the same."""
 
     def __init__(self, function: Any, parallel: bool):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import marey
-from marey.body.dynamics import MotionModel, fit_autoregression, fit_independent_gp, match_covariance
+from marey.body.dynamics import MotionModel, fit_autoregression, match_covariance
 from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.statistics.autoregression import VectorAutoregression
@@ -49,14 +49,6 @@ def test_a_change_of_spread_keeps_the_rhythm() -> None:
     found = match_covariance(model, wanted)
     assert np.allclose(found.stationary, wanted)
     assert np.allclose(sorted(np.linalg.eigvals(found.coefficients[0])), [0.5, 0.9])
-
-
-def test_independent_coordinates_know_nothing_of_one_another() -> None:
-    rest = swings(300)
-    found = fit_independent_gp(rest, 60.0, order=4)
-    for matrix in (*found.coefficients, found.noise):
-        assert np.count_nonzero(matrix - np.diag(np.diag(matrix))) == 0
-    assert found.radius < 1
 
 
 def test_a_model_keeps_the_period_of_a_walk_and_goes_where_it_goes(walk: Motion) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import marey
-from marey.body.filter import FilterSettings, filter_motion
+from marey import body
+from marey.body.filter import FilterSettings
 from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.geometry import rotations as so3
@@ -40,7 +41,7 @@ def hand_path(motion: Motion, hand: str) -> float:
 @pytest.mark.parametrize("method", ["bilateral", "gaussian", "binomial", "butterworth"])
 def test_noise_goes_and_motion_stays(walk: Motion, method: str) -> None:
     noisy = shaken(walk, 0.05, root=0.005)
-    found, report = filter_motion(noisy, FilterSettings(method))
+    found, report = body.filter(noisy, FilterSettings(method))
     assert error(found, walk) < 0.6 * error(noisy, walk)
     off = [np.linalg.norm(clip.root - walk.root, axis=1).mean() for clip in (found, noisy)]
     assert off[0] < 0.75 * off[1]
@@ -50,7 +51,7 @@ def test_noise_goes_and_motion_stays(walk: Motion, method: str) -> None:
 
 
 def test_a_clean_clip_hardly_changes(walk: Motion) -> None:
-    found, report = filter_motion(walk)
+    found, report = body.filter(walk)
     assert report.change_degrees < 0.05 and report.change_root_cm < 0.05
     assert report.speed_ratio == pytest.approx(1.0, abs=0.02)
     assert found.frames == walk.frames and np.abs(found.positions() - walk.positions()).max() < 0.01
@@ -58,36 +59,23 @@ def test_a_clean_clip_hardly_changes(walk: Motion) -> None:
 
 def test_only_named_joints_change_and_the_path_belongs_to_the_root(walk: Motion) -> None:
     noisy = shaken(walk, 0.05, root=0.005)
-    found, report = filter_motion(noisy, joints=["LeftHand", "RightHand"])
+    found, report = body.filter(noisy, joints=["LeftHand", "RightHand"])
     kept = [j for j, name in enumerate(walk.skeleton.names) if name not in ("LeftHand", "RightHand")]
     assert report.joints == ("LeftHand", "RightHand") and report.change_root_cm == 0
     assert so3.distance(found.rotations[:, kept], noisy.rotations[:, kept]).max() < 1e-12
-    root_only, _ = filter_motion(noisy, joints=[walk.skeleton.names[0]])
+    root_only, _ = body.filter(noisy, joints=[walk.skeleton.names[0]])
     assert not np.allclose(root_only.root, noisy.root)
-    still, _ = filter_motion(noisy, root_path=False)
+    still, _ = body.filter(noisy, keep_root=True)
     assert np.array_equal(still.root, noisy.root)
-
-
-def test_joints_may_have_settings_of_their_own(walk: Motion) -> None:
-    noisy = shaken(walk, 0.05)
-    hard = FilterSettings("gaussian", sigma=0.1)
-    found, _ = filter_motion(noisy, per_joint={"LeftHand": hard})
-    alone, _ = filter_motion(noisy, hard)
-    usual, _ = filter_motion(noisy)
-    hand, head = walk.skeleton.indices(["LeftHand", "Head"])
-    assert so3.distance(found.rotations[:, hand], alone.rotations[:, hand]).max() < 1e-12
-    assert so3.distance(found.rotations[:, head], usual.rotations[:, head]).max() < 1e-12
-    with pytest.raises(InputError, match="Tail"):
-        filter_motion(noisy, per_joint={"Tail": hard})
 
 
 def test_settings_are_those_of_the_functions_on_arrays(walk: Motion) -> None:
     noisy = shaken(walk, 0.05)
     source = FilterSettings(sigma_g=0.1, guided=False, boundary="mirror")
-    found, _ = filter_motion(noisy, source)
+    found, _ = body.filter(noisy, source)
     expected = bilateral_rotations(noisy.rotations, sigma=1.0, sigma_g=0.1, passes=5)
     assert so3.distance(found.rotations, expected).max() < 1e-12
-    found, _ = filter_motion(noisy, FilterSettings("gaussian", sigma=0.05, passes=2))
+    found, _ = body.filter(noisy, FilterSettings("gaussian", sigma=0.05, passes=2))
     expected = linear_rotations(noisy.rotations, gaussian_mask(3.0), passes=2, boundary="extrapolate")
     assert so3.distance(found.rotations, expected).max() < 1e-12
 
@@ -95,7 +83,7 @@ def test_settings_are_those_of_the_functions_on_arrays(walk: Motion) -> None:
 def test_filtering_in_the_world_is_not_filtering_in_the_parents_frame(walk: Motion) -> None:
     noisy = shaken(walk, 0.1)
     settings = FilterSettings(sigma_g=0.1, guided=False)
-    local = filter_motion(noisy, settings)[0].forward_kinematics().rotations
+    local = body.filter(noisy, settings)[0].forward_kinematics().rotations
     world = settings.rotations(noisy.forward_kinematics().rotations, walk.frame_rate)
     assert np.degrees(so3.distance(local, world)).max() > 3.0
     assert so3.distance(local[:, 0], world[:, 0]).max() < 1e-12
@@ -107,7 +95,7 @@ def test_hand_paths_are_shorter_after_a_gaussian_than_after_the_bilateral_filter
     for std in (0.05, 0.18):
         noisy = shaken(walk, std)
         paths = [
-            hand_path(filter_motion(noisy, settings)[0], "RightHand")
+            hand_path(body.filter(noisy, settings)[0], "RightHand")
             for settings in (
                 FilterSettings("gaussian", boundary="mirror"),
                 FilterSettings(sigma_g=0.1, guided=False, boundary="mirror"),
@@ -123,7 +111,7 @@ def test_joints_that_slide_are_filtered_by_the_vector_version(walk: Motion) -> N
     truth = places[:, hand, 0] + 0.02 * np.sin(np.arange(walk.frames) / 15)
     places[:, hand, 0] = truth + rng.normal(scale=0.005, size=walk.frames)
     sliding = replace(walk, translations=places)
-    found, _ = filter_motion(sliding)
+    found, _ = body.filter(sliding)
     assert found.translations is not None
     off = np.abs(found.translations[:, hand, 0] - truth).mean()
     assert off < 0.7 * np.abs(places[:, hand, 0] - truth).mean()
@@ -134,7 +122,7 @@ def test_joints_that_slide_are_filtered_by_the_vector_version(walk: Motion) -> N
 def test_short_clips_and_single_frames_pass(walk: Motion) -> None:
     for frames in (1, 2, 5):
         for method in ("bilateral", "butterworth"):
-            found, report = filter_motion(walk[:frames], FilterSettings(method))
+            found, report = body.filter(walk[:frames], FilterSettings(method))
             assert found.frames == frames and np.isfinite(report.change_degrees)
 
 
@@ -142,11 +130,11 @@ def test_wrong_settings_are_told_in_words(walk: Motion) -> None:
     for make, words in (
         (lambda: FilterSettings("median"), "bilateral, gaussian"),
         (lambda: FilterSettings(sigma=0.0), "sigma"),
-        (lambda: filter_motion(walk, FilterSettings("butterworth", cutoff=30.0)), "30 Hz"),
-        (lambda: filter_motion(walk, FilterSettings("gaussian", sigma=1e6)), "at most 5000"),
-        (lambda: filter_motion(walk, FilterSettings("binomial", sigma=1e6)), "at most 5000"),
-        (lambda: filter_motion(walk, joints=[]), "at least one"),
-        (lambda: filter_motion(walk, joints=["Tail"]), "Tail"),
+        (lambda: body.filter(walk, FilterSettings("butterworth", cutoff=30.0)), "30 Hz"),
+        (lambda: body.filter(walk, FilterSettings("gaussian", sigma=1e6)), "at most 5000"),
+        (lambda: body.filter(walk, FilterSettings("binomial", sigma=1e6)), "at most 5000"),
+        (lambda: body.filter(walk, joints=[]), "at least one"),
+        (lambda: body.filter(walk, joints=["Tail"]), "Tail"),
     ):
         with pytest.raises(InputError, match=words):
             make()
@@ -159,5 +147,5 @@ def test_real_hands_lose_added_noise_and_keep_their_speed(data_dir: Path) -> Non
     truth = marey.load(clip)[600:900]
     noisy = shaken(truth, 0.03)
     for settings in (FilterSettings(), FilterSettings(guided=False)):
-        found, _ = filter_motion(noisy, settings)
+        found, _ = body.filter(noisy, settings)
         assert error(found, truth) < 0.55 * error(noisy, truth)

@@ -68,7 +68,8 @@ def test_a_crowd_is_out_of_step_and_on_average_where_the_trend_is(model):
     spread = coordinates.std(axis=0)
     assert stream.phases.std() > 0.2 * model.trend.period
     assert (np.abs(coordinates.mean(axis=0) - model.trend.coefficients[0]) < 0.15 * spread).all()
-    in_step = MotionStream(model, rng=2, characters=50, phases=np.zeros(50))
+    in_step = MotionStream(model, rng=2, characters=50)
+    in_step.phases = np.zeros(50)
     assert np.ptp(in_step._trend(7, in_step.phases), axis=0).max() == 0.0
 
 

@@ -35,9 +35,15 @@ def test_the_period_can_be_given_or_ruled_out(walk, tmp_path, capsys):
     assert result(capsys, "body", "learn", walk, "-o", out, "--period", "1.1")["period"] == 1.1
 
 
-def test_the_sources_model_can_be_learned(walk, tmp_path, capsys):
-    told = result(capsys, "body", "learn", walk, "-o", tmp_path / "w.mry", "--method", "gp", "--modes", 2)
-    assert told["method"] == "gp"
+def test_the_published_processes_are_learned_by_name(walk, tmp_path, capsys):
+    line = ["body", "learn", walk, "-o", tmp_path / "w.mry", "--method", "gp", "--modes", 2]
+    told = result(capsys, *line)
+    model = marey.load(tmp_path / "w.mry")
+    assert told["method"] == "gp" and told["period"] is None
+    for name in ("alpha", "rho", "sigma"):
+        assert told[name] == model.measures()[name] and len(told[name]) == 2
+    again = result(capsys, *line, "--period", "1.1")
+    assert again["period"] == 1.1 and again["log_likelihood"] != told["log_likelihood"]
 
 
 def test_the_kernel_of_the_processes_can_be_chosen(walk, tmp_path, capsys):

@@ -49,6 +49,21 @@ def test_a_target_out_of_reach_is_told_and_written_all_the_same(
     assert "LeftHand at 1 s: target out of reach, missed by" in err
 
 
+def test_the_published_interval_and_processes_are_an_option(
+    walk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ["body", "steer", walk, tmp_path / "out.bvh", "--reach", "LeftHand@1.5=+0,0.05,0.05", "--raw"]
+    told = result(capsys, *line, "--method", "gp", "--interval", "published", "--seed", 3)
+    motion = marey.load(walk)
+    asked = [marey.body.TimedReach("LeftHand", 1.5, [0.0, 0.05, 0.05], relative=True)]
+    same = marey.body.steer(motion, asked, method="gp", interval="published", rng=3)
+    assert told["intervals"] == [[a / 60, b / 60] for a, b in same.intervals]
+    saved = marey.load(tmp_path / "out.bvh").positions()
+    assert np.abs(saved - same.motion.positions()).max() < 1e-4
+    assert "--method gp" in refused(capsys, *line, "--interval", "published")
+    assert "published" in refused(capsys, *line, "--interval", "often")
+
+
 def test_the_clip_is_repeated_with_a_target_each_time(
     walk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import marey
-from marey.crowd.footage import Footage
+from marey.crowd.fields import Footage
 from marey.io.images import encode_image
 from tests.cli.commands import refused, result, run
 from tests.crowd.films import sliding
@@ -54,7 +54,7 @@ def test_a_film_becomes_fields_and_the_command_says_what_it_found(
     assert (found["frames"], found["rows"], found["columns"]) == (125, 24, 80)
     assert found["method"] == "divcurl" and found["alpha"] is None and found["seconds"] > 0
     assert found["motion"] == "crowd"
-    assert 0 < found["speed_mean"] < found["speed_max"] and 0 < found["presence_share"] < 0.5
+    assert 0 < found["speed_mean"] < found["speed_max"] and 0 < found["foreground_share"] < 0.5
     flow = marey.load(out)
     assert flow.frames == 125 and flow.mask is not None and flow.mask[:, :39].all()
     assert not flow.mask[:, 41:].any()
@@ -63,7 +63,7 @@ def test_a_film_becomes_fields_and_the_command_says_what_it_found(
 
 
 def test_methods_areas_and_formats(capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path) -> None:
-    film, part = folder / "street_%03d.png", ("--frames", "20:24", "--no-presence")
+    film, part = folder / "street_%03d.png", ("--frames", "20:24", "--no-foreground")
     for out, extra in (
         ("a.zarr", ("--method", "hs", "--alpha", "250")),
         ("b.mry", ("--method", "dis", "--size", "full")),
@@ -71,7 +71,7 @@ def test_methods_areas_and_formats(capsys: pytest.CaptureFixture[str], folder: P
         ("c_%02d.flo", ("--method", "lk", "--size", "80x40")),
     ):
         found = result(capsys, "crowd", "capture", film, tmp_path / out, *part, *extra)
-        assert found["frames"] == 3 and found["presence_share"] is None
+        assert found["frames"] == 3 and found["foreground_share"] is None
         assert marey.load(tmp_path / out).frames == 3
     area = ("--area", "0,0 80,0 80,48 0,48", "--method", "lk")
     code, out, _ = run(capsys, "crowd", "capture", film, tmp_path / "d.zarr", *part, *area)

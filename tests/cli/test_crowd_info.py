@@ -23,7 +23,7 @@ def test_the_facts_of_a_uniform_stream(tmp_path: Path, capsys: pytest.CaptureFix
     facts = result(capsys, "crowd", "info", path)
     assert (facts["frames"], facts["rows"], facts["columns"], facts["duration"]) == (40, 6, 8, 2.0)
     assert facts["speed"] == {"mean": 2.0, "median": 2.0, "p99": 2.0, "max": 2.0}
-    assert facts["direction_degrees"] == 90.0 and facts["presence_share"] == 0.5
+    assert facts["direction_degrees"] == 90.0 and facts["foreground_share"] == 0.5
     assert facts["divergence"] == facts["vorticity"] == {"min": 0.0, "max": 0.0}
     assert facts["information"] == {"1%": 100.0, "5%": 100.0, "10%": 100.0}
 

@@ -37,6 +37,8 @@ OTHERWISE = {
     "body compress levels": "dropped_levels",
     "body decompress up": None,  # of the file written
     "body decompress unit": None,
+    "body drive input": "inputs",
+    "body drive table": None,  # of the example's inputs
     "body fill gap": "ranges",
     "body fill auto": "ranges",
     "body fill example": "examples",
@@ -65,7 +67,6 @@ OTHERWISE = {
     "crowd animate scale": None,
     "crowd animate video": None,
     "crowd capture area": "mask",
-    "crowd capture presence": "foreground",
     "crowd dataset scenario": "scene",
     "crowd dataset people": "scene",
     "crowd dataset hold": "scene",

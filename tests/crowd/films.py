@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.crowd.footage import Footage
+from marey.crowd.fields import Footage
 
 Draw = Callable[[int], NDArray[np.generic]]
 

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from marey.crowd.simulation import DirectionField, Parameters, Pedestrians, Simulator
+from marey.crowd.simulation.engine import Simulator
+from marey.crowd.simulation.pedestrians import Parameters, Pedestrians
+from marey.crowd.simulation.routes import DirectionField
 
 
 def field_of(

@@ -15,7 +15,7 @@ from marey.crowd.animation import AgentSettings, AnimatedCrowd, Entrance
 from marey.crowd.animation.agents import inflow_seeds, poisson_disk_seeds
 from marey.crowd.animation.ground import WALKABLE, WalkableGround
 from marey.crowd.cameras import apply, orthographic
-from marey.crowd.evaluation import flow_deviation, overlaps
+from marey.crowd.evaluation.pedestrians import flow_deviation, overlaps
 from marey.errors import InputError
 
 

@@ -13,15 +13,8 @@ from marey import samples
 from marey.crowd import FieldSeries, Tracks
 from marey.crowd.animation import advect
 from marey.crowd.cameras import orthographic
-from marey.crowd.evaluate import evaluate
-from marey.crowd.evaluation import (
-    Truth,
-    error_map,
-    field_errors,
-    flow_similarity,
-    overlaps,
-    trajectory_errors,
-)
+from marey.crowd.evaluation.fields import Truth, error_map, evaluate, field_errors, flow_similarity
+from marey.crowd.evaluation.pedestrians import overlaps, trajectory_errors
 from marey.crowd.fields import on_grid, pixel_map
 from marey.errors import InputError
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from marey.crowd import Tracks
-from marey.crowd.evaluation import crowd_errors, fundamental_diagram
+from marey.crowd.evaluation.pedestrians import crowd_errors, fundamental_diagram
 
 
 def walking(

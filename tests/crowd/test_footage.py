@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marey.crowd.footage import Footage, concatenate
-from marey.errors import InputError
+from marey.crowd.fields import Footage
 
 
 def numbered(frames=9, first=0, frame_rate=10.0, rows=2, columns=3):
@@ -47,33 +43,6 @@ def test_only_what_is_looked_at_is_decoded():
     assert decoded == []
     assert int(part.read(3)[0, 0, 0]) == 4
     assert decoded == [4]
-
-
-def test_joined_footage_plays_end_to_end():
-    (one, _), (two, decoded) = numbered(4), numbered(5, first=100)
-    both = concatenate([one, two])
-    assert numbers(both) == [0, 1, 2, 3, 100, 101, 102, 103, 104]
-    assert numbers(both[1::3]) == [1, 100, 103]
-    decoded.clear()
-    assert numbers(both[:4]) == [0, 1, 2, 3]
-    assert decoded == []
-
-
-@settings(max_examples=40)
-@given(st.lists(st.integers(1, 6), min_size=1, max_size=4), st.integers(0, 9), st.integers(1, 4))
-def test_any_stride_over_joined_footage_picks_the_right_frames(lengths, start, step):
-    starts = list(itertools.accumulate([0, *lengths[:-1]]))
-    both = concatenate([numbered(n, first=s)[0] for n, s in zip(lengths, starts, strict=True)])
-    assert numbers(both.open(start, both.frames, step)) == list(range(start, sum(lengths), step))
-
-
-def test_footage_of_other_sizes_or_rates_does_not_join():
-    with pytest.raises(InputError, match="3 × 2 pixels and of 3 × 4"):
-        concatenate([numbered()[0], numbered(rows=4)[0]])
-    with pytest.raises(InputError, match="resample"):
-        concatenate([numbered()[0], numbered(frame_rate=25)[0]])
-    with pytest.raises(InputError, match="no footage"):
-        concatenate([])
 
 
 def test_grey_is_luminance():

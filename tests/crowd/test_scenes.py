@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from marey.crowd import scenes
-from marey.crowd.evaluation import overlaps
+from marey.crowd.evaluation.pedestrians import overlaps
 from marey.crowd.polygons import contains, rectangle
 from marey.crowd.scenes import Goal, Group, Scene
-from marey.crowd.simulation import Parameters
+from marey.crowd.simulation.pedestrians import Parameters
 from marey.crowd.simulation.simulate import SimulatedCrowd, Simulation, simulate
 from marey.errors import InputError
 

@@ -10,14 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marey.crowd.polygons import edges
-from marey.crowd.simulation import (
-    DirectionField,
-    Interaction,
-    Parameters,
-    Pedestrians,
-    Simulator,
-    random_pedestrians,
-)
+from marey.crowd.simulation.engine import Simulator
+from marey.crowd.simulation.pedestrians import Interaction, Parameters, Pedestrians, random_pedestrians
+from marey.crowd.simulation.routes import DirectionField
 from marey.errors import InputError
 
 from .simulation_reference import field_of, plain_forces

@@ -9,15 +9,15 @@ import pytest
 from scipy.spatial import cKDTree
 
 from marey.crowd.polygons import edges, wall_distances
-from marey.crowd.simulation import (
-    DirectionField,
-    Entrance,
+from marey.crowd.simulation.engine import Entrance, Simulator
+from marey.crowd.simulation.pedestrians import (
+    POPULATIONS,
+    SETTINGS,
     Parameters,
     Pedestrians,
-    Simulator,
     random_pedestrians,
 )
-from marey.crowd.simulation.pedestrians import POPULATIONS, SETTINGS
+from marey.crowd.simulation.routes import DirectionField
 
 from .simulation_reference import field_of, recorded
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import marey.crowd.tracks
-from marey.crowd.tracks import RowError, Tracks, annotation_stride, concatenate
+from marey.crowd.tracks import RowError, Tracks, annotation_stride
 from marey.errors import InputError
 
 NAN = float("nan")
@@ -190,28 +190,6 @@ def test_mirroring_twice_is_the_identity():
     tracks = walkers()
     assert np.array_equal(tracks.mirror().mirror().positions, tracks.positions, equal_nan=True)
     assert np.array_equal(tracks.mirror().positions[..., 0], -tracks.positions[..., 0], equal_nan=True)
-
-
-def test_parts_of_a_recording_join_to_the_whole():
-    tracks = walkers(frames=20)
-    whole = concatenate([tracks[:7], tracks[7:15], tracks[15:]])
-    order = np.argsort(tracks.ids)
-    assert np.array_equal(whole.ids, tracks.ids[order])
-    assert np.array_equal(whole.positions, tracks.positions[:, order], equal_nan=True)
-
-
-def test_people_of_different_recordings_stay_apart_when_asked():
-    tracks = walkers(agents=3)
-    both = concatenate([tracks, tracks], same_people=False)
-    assert both.agents == 6
-    assert not (both.present[: tracks.frames, 3:].any() or both.present[tracks.frames :, :3].any())
-
-
-def test_joining_needs_one_rate():
-    with pytest.raises(InputError, match="resample"):
-        concatenate([walkers(), walkers(frame_rate=25.0)])
-    with pytest.raises(InputError, match="no tracks"):
-        concatenate([])
 
 
 def test_slices_keep_the_numbers_of_the_file():

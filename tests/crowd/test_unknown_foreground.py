@@ -13,8 +13,7 @@ from marey.crowd.capture.framing import Background
 from marey.crowd.codec import compress
 from marey.crowd.density import DensityGrid
 from marey.crowd.edit import edit
-from marey.crowd.evaluate import evaluate
-from marey.crowd.evaluation import Truth, flow_similarity
+from marey.crowd.evaluation.fields import Truth, evaluate, flow_similarity
 from marey.crowd.fields import FieldSeries
 from marey.crowd.scenes import Scene
 from marey.crowd.texture import cross_fade, join_at, learn
@@ -117,7 +116,7 @@ def test_the_share_of_foreground_is_that_of_what_is_known(
     for told, expected in ((halves(0, right), share), (UNKNOWN, None)):
         path = tmp_path / f"{expected}.zarr"
         marey.save(flow(told), path)
-        assert result(capsys, "crowd", "info", path)["presence_share"] == expected
+        assert result(capsys, "crowd", "info", path)["foreground_share"] == expected
 
 
 def test_a_capture_too_short_to_tell_reports_no_share(
@@ -126,5 +125,5 @@ def test_a_capture_too_short_to_tell_reports_no_share(
     film = tmp_path / "film.avi"
     marey.save(marey.samples.video(marey.samples.crowd(people=6, seconds=1)), film)
     found = result(capsys, "crowd", "capture", film, tmp_path / "flow.zarr", "--size", 80, "--method", "lk")
-    assert found["presence_share"] is None
+    assert found["foreground_share"] is None
     assert (marey.load(tmp_path / "flow.zarr").foreground == UNKNOWN).all()

@@ -16,7 +16,7 @@ from marey.crowd.scenes import Goal, Group, Scene
 from marey.crowd.simulation.simulate import simulate
 from marey.errors import FormatError, InputError
 from marey.filming import Dataset, film_crowd, read_dataset, write_dataset
-from marey.filming.background import background
+from marey.filming.renderer import background
 from marey.filming.truth import BODY_HEIGHT, CrowdFlow
 
 SIZE = (96, 72)

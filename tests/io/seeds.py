@@ -12,6 +12,7 @@ import numpy as np
 import marey
 from marey.body import codec
 from marey.body.dynamics import MotionModel
+from marey.body.markers import Markers
 from marey.body.pose_model import PoseModel
 from marey.crowd import codec as field_codec
 from marey.crowd import scenes as presets
@@ -20,7 +21,15 @@ from marey.crowd.cameras import Camera, Homography
 from marey.crowd.simulation.simulate import simulate
 from marey.crowd.tracks import Tracks
 from marey.io import cameras, tiling_json, trackers_csv
-from tests.io import test_acclaim, test_bvh_fuzz, test_cameras, test_container, test_deepmimic, test_gltf_fuzz
+from tests.io import (
+    test_acclaim,
+    test_bvh_fuzz,
+    test_cameras,
+    test_container,
+    test_deepmimic,
+    test_gltf_fuzz,
+    test_trc,
+)
 from tests.io.mutation import Format, with_crc
 from tests.io.test_crowd_fuzz import ROOM, SEEDS, TILES, WALKABLE
 from tests.io.test_mesh_fuzz import MESH, TEXT_PLY
@@ -117,6 +126,12 @@ def trackers(path: Path) -> None:
     )
 
 
+SDD = "".join(f'{i % 3} 10 20 30 40 {i} 0 0 1 "Pedestrian"\n' for i in range(9))
+VSP = "2 - splines\n2 - points\n0.0 10.0 0 90.0\n9.0 9.0 50 90.0 -\n1\n-5.0 2.0 10 0.0\n"
+NDJSON = '{"scene": {"fps": 2.5}}\n' + "".join(
+    f'{{"track": {{"f": {i}, "p": 7, "x": {i}.5, "y": 1}}}}\n' for i in range(9)
+)
+MARKERS = Markers(("head", "toe"), RNG.normal(size=(5, 2, 3)), 100)
 SCENE = presets.preset("escape").with_people(5)
 MODELS = (MotionModel.fit(WALK, modes=3), PoseModel.fit([WALK], modes=3), SCENE, simulate(SCENE, seconds=0.5))
 CONTAINERS = {type(thing).__name__: thing for thing in (*test_container.everything(), *MODELS)}
@@ -153,6 +168,9 @@ FORMATS = (
         ),
         cameras.read,
     ),
+    Format("c3d", written(a_c3d=markers, b_c3d=saved(MARKERS))),
+    Format("trc", written(a_trc=test_trc.HEAD + "100\t100\t2\t3\tmm\n" + test_trc.NAMES + test_trc.ROWS)),
+    Format("annotations", written(a_txt=SDD, a_vsp=VSP, a_ndjson=NDJSON)),
     Format("sqlite", written(a_sqlite=saved(TRACKS))),
     Format("flow", written(a_flo=saved(marey.FieldSeries(FIELD.velocities[:1], 25)))),
     Format("fields", written(a_zarr=saved(FIELD))),
@@ -176,7 +194,4 @@ FORMATS = (
 )
 
 # Read by processes of their own, which takes a third of a second each time.
-SLOW_FORMATS = (
-    Format("c3d", written(a_c3d=markers)),
-    Format("usd", written(a_usda=saved(MOVING), a_usdc=saved(MOVING))),
-)
+SLOW_FORMATS = (Format("usd", written(a_usda=saved(MOVING), a_usdc=saved(MOVING))),)

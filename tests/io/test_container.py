@@ -192,7 +192,7 @@ def test_what_no_format_holds_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="give the file an ending"):
         marey.save(tracks, tmp_path / "walk")
     with pytest.raises(InputError, match="read, not one we write"):
-        marey.save(tracks, tmp_path / "walk.c3d")
+        marey.save(tracks, tmp_path / "walk.trc")
     with pytest.raises(FormatError, match="no such file"):
         marey.load(tmp_path / "walk.docx")
     assert not list(tmp_path.iterdir())

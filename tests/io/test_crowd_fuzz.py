@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marey.crowd.fields import FieldSeries
-from marey.crowd.footage import Footage
+from marey.crowd.fields import FieldSeries, Footage
 from marey.crowd.tracks import Tracks
 from marey.errors import MareyError, MareyWarning
 from marey.io import agoraset, images, tiling_json, trajectories, video, zarr_store

@@ -177,8 +177,8 @@ def test_a_texture_travels_with_the_mesh(tmp_path: Path) -> None:
 def test_textures_are_found_beside_the_mesh_and_nowhere_else(tmp_path: Path) -> None:
     home = tmp_path / "home"
     (home / "maps").mkdir(parents=True)
-    (tmp_path / "secret.png").write_bytes(b"secret")
-    (home / "maps" / "skin 1.png").write_bytes(b"skin")
+    (tmp_path / "secret.png").write_bytes(PNG.encoded())
+    (home / "maps" / "skin 1.png").write_bytes(PNG.encoded())
     file = written(home, "mtllib my skin.mtl\n" + SQUARE + "f 1 2 3\n")
 
     def texture_for(line: str) -> Path | None:
@@ -351,3 +351,56 @@ def test_indices_of_texture_coordinates_that_are_nowhere_are_passed_over(tmp_pat
 def test_colours_that_are_not_numbers_are_white(tmp_path: Path) -> None:
     (tmp_path / "a.obj").write_text("v 0 0 0 1 0 0\nv 1 0 0 nan nan nan\nv 0 1 0 0 1 0\nf 1 2 3\n")
     assert obj.read(tmp_path / "a.obj").colours.tolist() == [[1, 0, 0], [1, 1, 1], [0, 1, 0]]
+
+
+MATERIALS = "newmtl red\nKd 1 0 0\nnewmtl skin\nKd 0 0 0\nmap_Kd skin.png\nnewmtl sky\nmap_Kd sky.png\n"
+COATED = "mtllib a.mtl b.mtl\nmtllib a.mtl\n" + SQUARE + "vt 0.25 0.25\nvt 0.75 0.25\nvt 0.25 0.75\n"
+
+
+def coated(folder: Path, faces: str, name: str = "a.obj") -> Path:
+    written(folder, MATERIALS, "a.mtl")
+    for image, colour in (("skin", [0, 255, 0]), ("sky", [0, 0, 255])):
+        texture = Texture.from_image(np.full((8, 8, 3), colour, np.uint8))
+        (folder / f"{image}.png").write_bytes(texture.encoded())
+    return written(folder, COATED + faces, name)
+
+
+def middles(mesh: MeshSequence) -> list[list[int]]:
+    """Of every face, the pixel of the texture in its middle."""
+    assert mesh.uv is not None and mesh.uv_faces is not None
+    image = mesh.textures[0].read()
+    u, v = mesh.uv[mesh.uv_faces].mean(axis=1).T
+    return image[((1 - v) * len(image)).astype(int), (u * image.shape[1]).astype(int)].tolist()
+
+
+def test_several_materials_become_one_image(tmp_path: Path) -> None:
+    faces = "usemtl red\nf 1 2 3\nusemtl skin\nf 1/1 2/2 3/3\nusemtl sky\nf 1/1 2/2 3/3 4/3\n"
+    faces += "usemtl skin\nf 1 2 3\n"
+    mesh = obj.read(coated(tmp_path, faces))
+    green, blue = [0, 255, 0], [0, 0, 255]
+    # A face without texture coordinates has the plain colour of its material.
+    assert middles(mesh) == [[255, 0, 0], green, blue, blue, [255, 255, 255]]
+
+
+def test_frames_with_several_materials_share_their_image(tmp_path: Path) -> None:
+    faces = "usemtl skin\nf 1/1 2/2 3/3\nusemtl sky\nf 1/1 2/2 3/3\n"
+    for number in range(3):
+        coated(tmp_path, faces, f"f{number}.obj")
+    mesh = obj.read(tmp_path)
+    assert (mesh.frames, len(mesh.textures)) == (3, 1)
+    assert middles(mesh) == [[0, 255, 0], [0, 0, 255]]
+
+
+def test_one_material_with_an_image_stays_that_image(tmp_path: Path) -> None:
+    mesh = obj.read(coated(tmp_path, "usemtl sky\nf 1/1 2/2 3/3\n"))
+    assert mesh.textures[0].path == (tmp_path / "sky.png").resolve()
+    assert mesh.uv is not None and len(mesh.uv) == 3
+
+
+def test_plain_materials_are_colours_of_the_vertices_that_have_one(tmp_path: Path) -> None:
+    written(tmp_path, "newmtl red\nKd 1 0 0\nnewmtl blue\nKd 0 0 1\n", "a.mtl")
+    points = "mtllib a.mtl\n" + "v 0 0 0\nv 1 0 0\nv 0 1 0\n" * 2
+    file = written(tmp_path, points + "usemtl red\nf 1 2 3\nusemtl blue\nf 4 5 6\n")
+    assert obj.read(file).colours.round(9).tolist() == [[1, 0, 0]] * 3 + [[0, 0, 1]] * 3
+    file = written(tmp_path, points + "usemtl red\nf 1 2 3\nusemtl blue\nf 1 2 6\n")
+    assert middles(obj.read(file)) == [[255, 0, 0], [0, 0, 255]]

@@ -387,3 +387,50 @@ def test_a_row_of_units_below_the_names_is_understood(tmp_path):
     path.write_text("t,id,name,x,y\ns,,,cm,cm\n0,1,a,0,0\n0.5,1,a,60,0\n1,1,a,120,0\n")
     tracks = marey.load(path)
     assert tracks.frame_rate == 2 and tracks.positions[-1, 0].tolist() == [1.2, 0.0]
+
+
+def test_drone_annotations_are_middles_of_boxes_in_metres(tmp_path: Path) -> None:
+    def box(person: int, frame: int, x: float, lost: int, label: str) -> str:
+        return f'{person} {x - 10:.0f} 80 {x + 10:.0f} 120 {frame} {lost} 0 1 "{label}"\n'
+
+    # 1.2 m/s at 0.04 m a pixel are 30 pixels a second, 30 frames a second.
+    rows = [box(0, frame, 100 + frame, int(frame == 90), "Pedestrian") for frame in range(121)]
+    rows += [box(1, frame, 100 + 4 * frame, 0, "Biker") for frame in range(121)]
+    rows += [box(2, frame, 500, 0, "Car") for frame in range(121)]
+    (tmp_path / "annotations.txt").write_text("".join(rows))
+    with pytest.warns(MareyWarning, match=r"positions are pixels; 0\.04 m each"):
+        tracks = marey.load(tmp_path / "annotations.txt")
+    assert (tracks.frames, tracks.frame_rate, tracks.ids.tolist()) == (121, 30, [0, 1])
+    np.testing.assert_allclose(tracks.positions[30, :, 0], [0.04 * 130, 0.04 * 220])
+    np.testing.assert_allclose(tracks.positions[30, 0, 1], -4.0)
+    assert not tracks.present[90, 0]
+    assert marey.load(tmp_path / "annotations.txt", unit=1.0).positions[0, 0].tolist() == [100, -100]
+
+
+def test_splines_of_the_ucy_annotations_are_followed(tmp_path: Path) -> None:
+    text = "2 - the number of splines\n2 - Num of control points\n"
+    text += "0.0 10.0 0 90.0 - (2D point, m_id)\n100.0 10.0 50 90.0 - (2D point, m_id)\n"
+    text += "1\n-50.0 20.0 10 0.0\n7 - number of line obstacles\n"
+    (tmp_path / "a.vsp").write_text(text)
+    tracks = marey.load(tmp_path / "a.vsp", unit="m")
+    assert (tracks.frames, tracks.frame_rate) == (51, 25)
+    np.testing.assert_allclose(tracks.positions[25, 0], [50, 10])
+    np.testing.assert_allclose(tracks.positions[10, 1], [-50, 20])
+    assert tracks.present.sum() == 52
+    (tmp_path / "a.vsp").write_text(text.replace("2 - Num", "9 - Num"))
+    with pytest.raises(FormatError, match=r"a\.vsp:2: needs 9 rows"):
+        marey.load(tmp_path / "a.vsp")
+
+
+def test_lines_of_json_are_tracks_at_the_rate_of_their_scenes(tmp_path: Path) -> None:
+    lines = ['{"scene": {"id": 0, "p": 7, "s": 0, "e": 20, "fps": 2.5, "tag": 2}}']
+    for frame in range(0, 30, 10):
+        lines.append(f'{{"track": {{"f": {frame}, "p": 7, "x": {frame / 10}, "y": 1.5}}}}')
+    lines.append(lines[-1])  # scenes that overlap repeat rows
+    (tmp_path / "a.ndjson").write_text("\n".join(lines))
+    tracks = marey.load(tmp_path / "a.ndjson")
+    assert (tracks.frame_rate, tracks.frame_step, tracks.ids.tolist()) == (2.5, 10, [7])
+    assert tracks.positions[:, 0].tolist() == [[0, 1.5], [1, 1.5], [2, 1.5]]
+    (tmp_path / "a.ndjson").write_text('{"track": {"f": 1, "p": 7, "x": "far", "y": 1}}\n')
+    with pytest.raises(FormatError, match=r"a\.ndjson:1: track\.x: expected a number"):
+        marey.load(tmp_path / "a.ndjson")

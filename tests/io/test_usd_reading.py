@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import marey
-from marey.errors import FormatError, MareyError
+from marey.errors import FormatError, MareyError, MareyWarning
 from marey.geometry.mesh import fans
 from marey.io import usd
 from marey.io.usd import read_meshes
@@ -178,3 +178,30 @@ def test_a_package_is_read_like_its_stage(tmp_path: Path) -> None:
     marey.save(MESH, tmp_path / "a.usdc")
     assert UsdUtils.CreateNewUsdzPackage(str(tmp_path / "a.usdc"), str(tmp_path / "a.usdz"))
     np.testing.assert_array_equal(marey.load(tmp_path / "a.usdz").vertices, MESH.vertices)
+
+
+def test_what_lies_outside_the_folder_of_a_stage_is_not_opened(tmp_path: Path) -> None:
+    others = [quads(tmp_path / "square.usda")]
+    home = tmp_path / "home"
+    home.mkdir()
+    others.append(quads(home / "own.usda"))
+    for stage in others:
+        stage.GetRootLayer().Save()
+    for name, assets in (("both", ("own.usda", "../square.usda")), ("none", ("../square.usda",))):
+        stage = Usd.Stage.CreateNew(str(home / f"{name}.usda"))
+        for number, asset in enumerate(assets):
+            stage.DefinePrim(f"/part{number}").GetReferences().AddReference(asset, "/top")
+        stage.GetRootLayer().Save()
+    with pytest.warns(MareyWarning, match=r"'\.\./square\.usda', outside its folder, which is not opened"):
+        assert len(marey.load(home / "both.usda").faces) == 2
+    with pytest.raises(FormatError, match=r"holds no mesh; refers to '\.\./square\.usda', outside"):
+        marey.load(home / "none.usda")
+    assert "../square.usda" in (home / "none.usda").read_text()
+
+
+def test_shapes_that_are_no_meshes_are_named(tmp_path: Path) -> None:
+    stage = Usd.Stage.CreateNew(str(tmp_path / "a.usda"))
+    UsdGeom.Sphere.Define(stage, "/ball")
+    stage.GetRootLayer().Save()
+    with pytest.raises(FormatError, match="holds no mesh, but a Sphere, which is not read"):
+        marey.load(tmp_path / "a.usda")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import marey
-from marey.crowd.footage import Footage
+from marey.crowd.fields import Footage
 from marey.errors import FormatError, InputError
 from marey.io import video
 

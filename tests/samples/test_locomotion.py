@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tools.human.gaits import RUN_SPEED, bent, jump, motions, run, stand
 
 from marey import Motion, samples
 from marey.geometry import rotations as so3
-from marey.samples.gaits import RUN_SPEED, bent, jump, run, stand
+from marey.samples.gaits import gaits
 from marey.surface.sequence import Library
 
 BALLS = ("LeftToeBase", "RightToeBase")
@@ -30,6 +31,15 @@ def test_every_behaviour_is_there(library: Library) -> None:
 
 def test_it_is_made_once(library: Library) -> None:
     assert samples.mesh_library(vertices=800) is library
+
+
+def test_the_stored_clips_are_what_their_script_makes() -> None:
+    made = motions(30.0)
+    assert [(label, clip.name) for label, clip in made] == [
+        (label, name) for name, (label, _) in gaits().items()
+    ]
+    for _, clip in made:
+        np.testing.assert_allclose(gaits()[clip.name][1].positions(), clip.positions(), atol=1e-6)
 
 
 def test_soles_do_not_slide(library: Library) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tools.human.gaits import run, stand
 
 import marey
 from marey.body.feet import contacts
 from marey.errors import InputError
-from marey.samples.gaits import run, stand
 from marey.stage import WalkingCrowd, walk
 from marey.stage.walk.figure import figure, heights, outfits
 from marey.stage.walk.gait import cycle

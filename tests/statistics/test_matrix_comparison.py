@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations as every_order
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,14 +72,6 @@ def test_permuted_sums_equal_those_of_permuted_matrices() -> None:
     placed = moved[order][:, order]
     plain = (condensed(fixed) * condensed(placed)).sum()
     assert _matrix_kernels.permuted_products(fixed, moved, order) == pytest.approx(plain, rel=1e-5)
-    classes = (cloud(23, 1) > 2).astype(np.int16)
-    sums = np.zeros((2, 3))
-    _matrix_kernels.class_sums(fixed, moved, classes, order, sums)
-    x, y, kind = condensed(fixed), condensed(placed), condensed(classes)
-    for k in (0, 1):
-        there = kind == k
-        expected = [y[there].sum(), (y[there] ** 2).sum(), (x * y)[there].sum()]
-        np.testing.assert_allclose(sums[k], expected, rtol=1e-5)
 
 
 def test_the_test_finds_every_permutation_of_four_objects() -> None:
@@ -121,35 +113,26 @@ def test_results_repeat_for_a_seed() -> None:
     np.testing.assert_array_equal(one, two)
 
 
-@pytest.mark.parametrize("by", ["quantiles", "ranges"])
-def test_a_correlogram_is_pearson_within_each_class(by: Literal["quantiles", "ranges"]) -> None:
+def test_a_correlogram_is_pearson_within_each_class() -> None:
     rng = np.random.default_rng(0)
     truth = cloud(50)
     other = truth + 0.3 * apart(rng.normal(size=(50, 2)))
-    found = correlogram(other, truth, classes=6, by=by, permutations=60)
+    found = correlogram(other, truth, classes=6)
     x, y = condensed(other), condensed(truth)
     for k in range(6):
         last = k == 5
         there = (y >= found.edges[k]) & ((y <= found.edges[k + 1]) if last else (y < found.edges[k + 1]))
         assert there.sum() == found.counts[k]
         if there.sum() > 2:
-            assert found.correlations[k] == pytest.approx(pearson(x[there], y[there]), abs=1e-4)
+            assert found.correlations[k] == pytest.approx(pearson(x[there], y[there]), abs=1e-9)
     assert found.counts.sum() == len(y)
 
 
-def test_chance_leaves_the_band_of_a_correlogram_seldom() -> None:
-    outside = 0
-    for k in range(12):
-        found = correlogram(cloud(40, k), cloud(40, 50 + k), classes=5, permutations=199)
-        outside += int(((found.correlations < found.low) | (found.correlations > found.high)).sum())
-    assert outside <= 9
-
-
 def test_classes_without_pairs_have_no_correlation() -> None:
-    points = np.concatenate([np.random.default_rng(0).normal(size=(12, 2)), [[100.0, 0.0]]])
-    found = correlogram(apart(points), apart(points), classes=10, by="ranges", permutations=20)
+    """Of equal distances most classes are empty: those of simplex corners are all of one length."""
+    points = np.concatenate([np.eye(12), [[100.0] + 11 * [0.0]]])
+    found = correlogram(apart(points), apart(points), classes=10)
     assert (found.counts == 0).any() and np.isnan(found.correlations[found.counts == 0]).all()
-    assert np.isnan(found.low[found.counts == 0]).all()
 
 
 def test_errors_name_what_is_wrong() -> None:
@@ -167,7 +150,6 @@ def test_errors_name_what_is_wrong() -> None:
         (lambda: mantel(good, good, mode=unknown), "mode"),
         (lambda: mantel(1 - np.eye(10), good), "all its numbers are the same"),
         (lambda: correlogram(good, good, classes=0), "classes"),
-        (lambda: correlogram(good, good, confidence=1.5), "confidence"),
         (lambda: pearson([1, 2], [1, 2, 3]), "2 and 3 numbers"),
         (lambda: distance_correlation([1, np.nan], [1, 2]), "not finite"),
     ):

@@ -130,11 +130,11 @@ def test_feet_stay_and_nothing_goes_below_the_ground_whatever_is_pulled_where(ro
 
 
 def test_scene_follows_a_drag_before_it_is_kept(room: BodyRoom) -> None:
-    before = room.body.meshes[0][0].vertices.copy()
+    before = room.figure.body.meshes[0][0].vertices.copy()
     end = room.ends.labels.index("right hand")
     target = place(room, "right hand") + np.array([0.0, 0.2, 0.2])
     room.pose.dragged(Drag(7, end, target, False))
-    assert np.abs(room.body.meshes[0][0].vertices - before).max() > 0.001
+    assert np.abs(room.figure.body.meshes[0][0].vertices - before).max() > 0.001
     assert np.allclose(room.pose.balls.places[end], target)
     assert not room.history.steps
     room.pose.dragged(Drag(7, end, target, True))
@@ -320,7 +320,7 @@ def test_odd_bodies_are_shown_played_and_dragged_without_a_complaint(studio: Stu
     room = studio.room("Body")
     assert isinstance(room, BodyRoom)
     assert room.preparing.wait()
-    assert room.body.parts > 0 or room.state.motion.joints < 2
+    assert room.figure.body.parts > 0 or room.state.motion.joints < 2
     with studio.workspace.lock:
         for frame in range(min(room.state.motion.frames, 3)):
             studio.workspace.timeline.seek(frame)

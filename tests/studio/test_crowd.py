@@ -48,7 +48,7 @@ def shown(studio: Studio, thing: object) -> CrowdRoom:
 def embody(room: CrowdRoom, wanted: bool) -> None:
     """Tick the box as a user does."""
     room.display.bodies.value = wanted
-    room.perform(room.display.embody())
+    room.perform(room.display.change_bodies())
 
 
 def complaints(studio: Studio) -> list[str]:

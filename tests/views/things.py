@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from marey.body.markers import Markers
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
-from marey.crowd.fields import FieldSeries
-from marey.crowd.footage import Footage
+from marey.crowd.fields import FieldSeries, Footage
 from marey.crowd.tracks import Tracks
 from marey.geometry import rotations as so3
 from marey.surface.sequence import MeshSequence, Texture

@@ -4,9 +4,10 @@ from marey.body import feet, kinematics
 from marey.body.chain import chain
 from marey.body.clean import CleanReport, clean
 from marey.body.codec import CompressedMotion, compress, decompress
+from marey.body.drive import drive
 from marey.body.dynamics import MotionModel
 from marey.body.fill import fill
-from marey.body.filter import FilterSettings, filter, filter_motion
+from marey.body.filter import FilterSettings, filter
 from marey.body.ik.ik import ik
 from marey.body.kinematics import GlobalPose, end_positions, forward_kinematics
 from marey.body.markers import Markers
@@ -47,11 +48,11 @@ __all__ = [
     "compress",
     "concatenate",
     "decompress",
+    "drive",
     "end_positions",
     "feet",
     "fill",
     "filter",
-    "filter_motion",
     "fingers",
     "fit",
     "forward_kinematics",

@@ -20,7 +20,6 @@ import numpy as np
 
 from marey._arrays import Array, IntArray, Integers
 from marey.body.skeleton import Skeleton
-from marey.errors import InputError
 
 LEG = ("thigh", "upleg", "upperleg", "leg", "knee", "shin", "calf", "ankle", "foot", "toe", "femur", "tibia")
 ARM = ("collar", "clavicle", "shoulder", "shldr", "arm", "elbow", "wrist", "hand", "humerus", "radius")
@@ -195,12 +194,10 @@ def _found(skeleton: Skeleton, lengths: Array) -> Anatomy:
     return Anatomy(kind, every, sides, pairs, both_legs, both_arms, pelvis, chest, neck, head, ahead)
 
 
-def end_effectors(skeleton: Skeleton, names: Sequence[str] | None = None) -> tuple[EndEffector, ...]:
+def end_effectors(skeleton: Skeleton) -> tuple[EndEffector, ...]:
     """The few points that lead a figure (Tournier 2011, section 9.2): top of the head, hands and feet.
 
-    Args:
-        skeleton: a figure that is no human gets up to five points at the tips of its limbs.
-        names: of the joints to take instead.
+    A figure that is no human gets up to five points at the tips of its limbs.
 
     >>> import marey
     >>> skeleton = marey.samples.walk().skeleton
@@ -208,18 +205,9 @@ def end_effectors(skeleton: Skeleton, names: Sequence[str] | None = None) -> tup
     ['Head', 'LeftHand', 'RightHand', 'LeftToeBase', 'RightToeBase']
     """
     parts = anatomy(skeleton)
-    here = (0.0, 0.0, 0.0)
-    if names is not None:
-        if not names:
-            raise InputError("end joints: name at least one joint")
-        if len(set(names)) < len(names):
-            raise InputError("end joints: a joint is named twice")
-        found = dict(enumerate(parts.segments)) | {leg.tip: "foot" for leg in parts.legs}
-        ends = ((joint, found[joint]) for joint in skeleton.indices(names))
-        known = ("head", "hand", "foot")
-        return tuple(EndEffector(joint, here, part if part in known else "") for joint, part in ends)
     if not parts.human:
         return _tips(skeleton)
+    here = (0.0, 0.0, 0.0)
     hands = (EndEffector(arm.end, here, "hand") for arm in parts.arms)
     feet = (EndEffector(leg.tip if leg.tip >= 0 else leg.end, here, "foot") for leg in parts.legs)
     return (EndEffector(parts.head, _end_site(skeleton, parts.head), "head"), *hands, *feet)

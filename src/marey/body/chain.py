@@ -19,7 +19,6 @@ from marey._report import Result
 from marey.body import feet
 from marey.body.anatomy import anatomy
 from marey.body.fill import fill
-from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion, concatenate
 from marey.body.pose_model import PoseModel
 from marey.body.root_motion import about_y, positions_in_heading_frame, yaw
@@ -176,11 +175,7 @@ def _joined(motion: Motion, join: _Join, turns: list[float], deviation: float, r
     whole = concatenate(parts)
     ranges = [(first, last + 1) for first, last in gaps]
     filled = fill(whole, ranges, samples=1 if deviation else 0, rng=rng)
-    made = filled.motion
-    for sample in filled.samples:
-        change = so3.log(so3.multiply(so3.inverse(made.rotations), sample.rotations))
-        rotations = so3.multiply(made.rotations, so3.exp(deviation * change))
-        made = replace(made, rotations=rotations, root=made.root + deviation * (sample.root - made.root))
+    made = filled.deviated(filled.motion, deviation) if deviation else filled.motion
     rotations, root = np.array(whole.rotations), np.array(whole.root)
     for first, last in gaps:
         gap = slice(first, last + 1)
@@ -220,7 +215,9 @@ def _stepping(motion: Motion, first: int, last: int, prior: DisplacementPrior) -
     t = np.arange(first, last + 1)
     x = (t - (first - 1)) / (last + 2 - first)
     some = slice(None, None, max(1, len(t) // 12))
-    legs, paths, parts = anatomy(motion.skeleton).legs[:2], {}, []
+    parts: list[Observations] = []
+    goals = {joint: np.array(positions[:, joint], np.float64) for joint in feet.foot_joints(motion.skeleton)}
+    legs = anatomy(motion.skeleton).legs[:2]
     for leg, (begin, end) in zip(legs, ((0.05, 0.5), (0.5, 0.95)), strict=False):
         u = np.clip((x - begin) / (end - begin), 0.0, 1.0)
         for joint in (j for j in (leg.end, leg.tip) if j >= 0):
@@ -229,19 +226,12 @@ def _stepping(motion: Motion, first: int, last: int, prior: DisplacementPrior) -
             up = min(s.lift * away, s.highest) if away > s.step else 0.0
             path = a + minimum_jerk(u)[:, None] * (b - a)
             path[:, 1] += up * (4 * u * (1 - u)) ** 2
-            paths[joint], at = path, t[some]
+            goals[joint][within], at = path, t[some]
             joints, exact = np.full(len(at), joint), np.full(len(at), s.exact)
             parts.append(Observations(at, joints, np.zeros((len(at), 3)), path[some], exact))
     if not parts:
         return motion
     followed = displace(motion, prior, [Window(first - 1, last + 1)], Observations.joined(parts))
-    rotations, pose = np.array(followed.rotations, dtype=np.float64), forward_kinematics(followed)
-    parents = np.asarray(motion.skeleton.parents, dtype=np.int64)
-    for leg in legs:
-        ankle, toe = (pose.positions[:, joint].copy() for joint in (leg.end, leg.tip))
-        ankle[within] = paths[leg.end]
-        toe[within] = paths.get(leg.tip, 0.0)
-        feet.bend_leg(rotations, parents, pose, leg, ankle, toe)
-    bent = np.array(followed.rotations)
-    bent[within] = so3.normalise(so3.like(rotations[within], bent[within]))
-    return replace(followed, rotations=bent)
+    inside = np.zeros(motion.frames, dtype=bool)
+    inside[within] = True
+    return feet.bend_legs(followed, goals, inside)

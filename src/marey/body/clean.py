@@ -11,13 +11,14 @@ work for each joint with such a step.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from marey._arrays import AnyArray, runs
+from marey._report import Report
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
@@ -84,7 +85,7 @@ class Jump:
 
 
 @dataclass(frozen=True)
-class CleanReport:
+class CleanReport(Report):
     """What `clean` found and did; frames are numbered as in the file (:attr:`Motion.first_frame`).
 
     Args:
@@ -124,10 +125,6 @@ class CleanReport:
         if self.still:
             found.append(f"never moving: {', '.join(self.still)}")
         return found or ["nothing to clean"]
-
-    def as_dict(self) -> dict[str, object]:
-        """The report as plain values, for JSON."""
-        return asdict(self)
 
 
 def clean(motion: Motion) -> tuple[Motion, CleanReport]:

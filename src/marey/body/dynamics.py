@@ -1,9 +1,12 @@
-"""How one clip moves, as a stochastic model: pose model, trend and vector autoregression of what is left.
+"""How one clip moves, as a stochastic model: pose model, trend, and what is left as a stationary process.
 
-The pose model has the root motion in the heading frame, so its coordinates do not depend on where the
-clip was taken. What drifts or repeats is the trend, which keeps a walk's rhythm; the rest follows a joint
-autoregression, which keeps the limbs together (Courty 2013, sections 2.3 and 3.2; Courty & Cuzol 2010).
-Learning costs O(frames · (order · modes)²).
+Ours ("joint"): the pose model has the root motion in the heading frame, so its coordinates do not depend on
+where the clip was taken. What drifts or repeats is the trend, which keeps a walk's rhythm; the rest follows a
+joint autoregression, which keeps the limbs together (Courty 2013, section 2.3.1). As published ("gp", Courty
+& Cuzol 2010, section 3; Courty 2013, section 2.3.2): the linearised analysis counts all angles equally, with
+the root's velocity and orientation in the world; each coordinate is a Gaussian process about its mean, with
+the likeliest squared exponential and nugget. Learning costs O(frames · (order · modes)²), or O(frames ·
+length) a coordinate and evaluation of the likelihood.
 """
 
 from __future__ import annotations
@@ -22,7 +25,10 @@ from marey.body.pose_model import PoseModel
 from marey.body.root_motion import yaw
 from marey.errors import InputError
 from marey.statistics.autoregression import VectorAutoregression, fit
-from marey.statistics.autoregression.fit import information_criterion
+from marey.statistics.autoregression.fit import Control, control, information_criterion
+from marey.statistics.autoregression.stream import Stream
+from marey.statistics.processes.process import GaussianProcesses
+from marey.statistics.processes.stream import Stream as ProcessStream
 from marey.statistics.processes.trend import Trend, find_period
 
 METHODS = ("joint", "gp")
@@ -42,9 +48,6 @@ class DynamicsSettings:
             in some direction is scaled down as a whole.
         most_change: Largest change of one direction against another then; more would make motion too fast.
         pose_variance: Share of the poses' variance in which a cycle is looked for.
-        gp_order: Frames that independent coordinates look back.
-        gp_noise: Least noise of theirs, as a share of the variance: the squared exponential is too smooth to
-            be solved without.
     """
 
     orders: tuple[int, ...] = (2, 3, 4)
@@ -54,8 +57,6 @@ class DynamicsSettings:
     widest: float = 2.0
     most_change: float = 1.5
     pose_variance: float = 0.99
-    gp_order: int = 6
-    gp_noise: float = 1e-7
 
 
 DEFAULT = DynamicsSettings()
@@ -66,14 +67,14 @@ class MotionModel:
     """A clip's poses and how they follow one another.
 
     Attributes:
-        poses: Pose model with the root motion in the heading frame.
+        poses: Pose model with the root motion.
         trend: Of the coordinates: drift, and a cycle if the clip repeats.
-        dynamics: Of what the trend leaves, one step per frame.
+        dynamics: Of what the trend leaves, one step per frame; for "gp" processes about 0.
         frame_rate: Frames per second.
         start: `(3,)`, metres, where the example began.
         heading: Radians about y, its yaw there.
-        method: "joint", or "gp": each coordinate by itself, with a squared exponential covariance as in
-            Courty & Cuzol (2010) or a Matérn one.
+        method: "joint", or "gp": each coordinate by itself, by Courty & Cuzol (2010); or "lti", with inputs.
+        control: The example and its inputs, of "lti" (Courty 2013, section 2.3.1), else None.
 
     >>> import marey
     >>> walk = marey.samples.walk(seconds=6)
@@ -84,11 +85,12 @@ class MotionModel:
 
     poses: PoseModel
     trend: Trend
-    dynamics: VectorAutoregression
+    dynamics: VectorAutoregression | GaussianProcesses
     frame_rate: float
     start: Array = field(default_factory=lambda: np.zeros(3))
     heading: float = 0.0
     method: str = "joint"
+    control: Control | None = None
 
     def __post_init__(self) -> None:
         if self.poses.root == "none":
@@ -109,16 +111,21 @@ class MotionModel:
         period: float | Literal["auto"] | None = "auto",
         method: str = "joint",
         kernel: str = "se",
+        inputs: int | None = None,
     ) -> MotionModel:
         """Learn from one clip.
 
         Args:
             modes: Number of coordinates.
             variance: Or enough of them for that share of the variance (0.99 if neither is given).
-            order: Frames that the dynamics look back; by the information criterion if None.
-            period: Seconds of a cycle, found if "auto", None for a clip that does not repeat.
+            order: Frames that "joint" looks back; by the information criterion if None.
+            period: Seconds of a cycle, None for a clip that does not repeat; if "auto", found for "joint",
+                none for "gp", as published.
             method: "joint" or "gp", see above.
-            kernel: Covariance of method "gp": "se" (squared exponential), "matern12", "matern32", "matern52".
+            kernel: Covariance of method "gp": "se" (squared exponential), as published, or ours: "matern12",
+                "matern32", "matern52".
+            inputs: Numbers a frame by which the motion can be driven (:func:`marey.body.drive`): the dynamics
+                are then those of Courty 2013, section 2.3.1, least squares about the mean, as they come.
         """
         if method not in METHODS:
             raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
@@ -126,24 +133,36 @@ class MotionModel:
             raise InputError(f"modes {modes}: at least one is needed")
         if isinstance(period, float | int) and not period <= motion.frames / motion.frame_rate:
             raise InputError(f"period {period:g}: a cycle is not longer than the clip, in seconds")
-        poses = PoseModel.fit([motion], modes=modes, variance=variance, root="heading")
+        gp, driven = method == "gp", inputs is not None
+        if gp and driven:
+            raise InputError('inputs: of method "joint"; processes have none')
+        metric, root = ("canonical", "world") if gp or driven else ("kinetic", "heading")
+        poses = PoseModel.fit([motion], modes=modes, variance=variance, metric=metric, root=root)
         if not poses.modes:
             raise InputError("the clip does not move: there is nothing to learn")
         coordinates = poses.encode(motion)
+        if period == "auto" and (gp or driven):
+            period = None
         if period == "auto":
             # Poses repeat more plainly than the root motion, which also turns and drifts.
             alone = PoseModel.fit([motion], variance=DEFAULT.pose_variance)
             period = find_period(alone.encode(motion), motion.frame_rate) if alone.modes else None
         trend = Trend.fit(coordinates, motion.frame_rate, degree=0, period=period)
         rest = coordinates - trend.at(np.arange(motion.frames) / motion.frame_rate)
-        if method == "gp":
-            dynamics = fit_independent_gp(
-                rest, motion.frame_rate, order=order or DEFAULT.gp_order, kernel=kernel
-            )
+        dynamics: VectorAutoregression | GaussianProcesses
+        if gp:
+            level = Trend(np.zeros((1, poses.modes)), trend.duration, 0, 0, None)
+            dynamics = GaussianProcesses.fit(rest, motion.frame_rate, kernel=kernel, trend=level)
+        elif driven:
+            centre = np.zeros(poses.modes)
+            dynamics = fit(rest, order=order, ridge=0.0, mean=centre, largest_radius=np.inf)
         else:
             dynamics = fit_autoregression(rest, order=order)
+        followed = None
+        if driven and isinstance(dynamics, VectorAutoregression):
+            method, followed = "lti", control(dynamics, rest, dimensions=inputs)
         facing = float(yaw(motion)[0])
-        return cls(poses, trend, dynamics, motion.frame_rate, motion.root[0], facing, method)
+        return cls(poses, trend, dynamics, motion.frame_rate, motion.root[0], facing, method, followed)
 
     @property
     def frames(self) -> int:
@@ -156,18 +175,43 @@ class MotionModel:
         return self.frames / self.frame_rate
 
     @property
-    def radius(self) -> float:
-        """Spectral radius of the dynamics: the nearer to 1, the longer they remember."""
-        return self.dynamics.radius
+    def radius(self) -> float | None:
+        """Spectral radius of the recursion: the nearer to 1, the longer it remembers. None for processes."""
+        return None if isinstance(self.dynamics, GaussianProcesses) else self.dynamics.radius
+
+    @property
+    def order(self) -> int | None:
+        """Frames that the recursion looks back; None for processes."""
+        return None if isinstance(self.dynamics, GaussianProcesses) else self.dynamics.order
 
     def log_likelihood(self, motion: Motion) -> float:
-        """Log-likelihood of a clip's coordinates, given its first frames."""
+        """Log-likelihood of a clip's coordinates; of "joint", given its first frames."""
         rest = self.poses.encode(motion) - self.trend_at(motion.frames)
+        if isinstance(self.dynamics, GaussianProcesses):
+            return self.dynamics.log_likelihood(rest)
         steps = self.dynamics.residuals(rest)
         root = np.linalg.cholesky(self.dynamics.noise)
         scaled = np.linalg.solve(root, steps.T)
         each = 2 * np.log(np.diag(root)).sum() + self.modes * np.log(2 * np.pi)
         return float(-0.5 * (scaled**2).sum() - 0.5 * len(steps) * each)
+
+    def deviations(self, frames: int, *, count: int = 1, rng: Rng = None) -> Array:
+        """Simulated deviations from the trend, `(count, frames, modes)`."""
+        if isinstance(self.dynamics, GaussianProcesses):
+            return self.dynamics.sample(frames, draws=count, rng=rng)
+        return self.dynamics.sample(frames, count=count, rng=rng)
+
+    def autocovariance(self, lags: int) -> Array:
+        """Covariance `(lags, modes)` of the deviations of a frame and of those before it."""
+        if isinstance(self.dynamics, GaussianProcesses):
+            return self.dynamics.covariance(np.arange(lags) / self.frame_rate)
+        return np.diagonal(self.dynamics.covariances(lags), axis1=1, axis2=2)
+
+    def stream(self, characters: int, *, rng: Rng = None) -> Stream | ProcessStream:
+        """The deviations frame by frame, `(characters, modes)` a step, with constraints while it runs."""
+        if isinstance(self.dynamics, GaussianProcesses):
+            return self.dynamics.stream(rng=rng, draws=characters)
+        return self.dynamics.stream(rng, characters=characters)
 
     @property
     def modes(self) -> int:
@@ -185,7 +229,17 @@ class MotionModel:
 
     def sample(self, frames: int, *, rng: Rng = None) -> Motion:
         """A new clip of so many frames, sampled from the model."""
-        return self.decode(self.trend_at(frames) + self.dynamics.sample(frames, rng=rng))
+        return self.decode(self.trend_at(frames) + self.deviations(frames, rng=rng)[0])
+
+    def measures(self) -> dict[str, object]:
+        """Numbers of the dynamics: order and radius; or alpha, rho (frames²) and sigma of each coordinate."""
+        if isinstance(self.dynamics, GaussianProcesses):
+            covariance = self.dynamics.covariance
+            squares = (covariance.length * self.frame_rate) ** 2
+            named = {"alpha": covariance.variance, "rho": squares, "sigma": self.dynamics.noise}
+            return {name: [float(f"{x:.4g}") for x in values] for name, values in named.items()}
+        found: dict[str, object] = {"order": self.dynamics.order, "radius": rounded(self.dynamics.radius)}
+        return found if self.control is None else {**found, "inputs": self.control.dimensions}
 
     def facts(self) -> dict[str, object]:
         """What it is, as plain values, for `marey info`."""
@@ -195,8 +249,7 @@ class MotionModel:
             "modes": self.modes,
             "variance": rounded(self.poses.variance),
             "method": self.method,
-            "order": self.dynamics.order,
-            "radius": rounded(self.radius),
+            **self.measures(),
             "period": None if self.trend.period is None else rounded(self.trend.period),
             "joint_names": list(self.poses.skeleton.names),
         }
@@ -218,30 +271,6 @@ def fit_autoregression(rest: Array, *, order: int | None = None) -> VectorAutore
     ridge = DEFAULT.ridge_for_few if few else DEFAULT.ridge
     found = fit(rest, order=order, ridge=ridge, mean=np.zeros(modes))
     return match_covariance(found, rest.T @ rest / frames)
-
-
-def fit_independent_gp(
-    rest: Array, frame_rate: float, *, order: int, kernel: str = "se"
-) -> VectorAutoregression:
-    """Coordinates `(frames, modes)` each by itself, with the likeliest covariance of a kernel.
-
-    The recursion has that covariance up to lag `order` and its most random continuation beyond.
-    """
-    from scipy.linalg import solve_toeplitz
-
-    from marey.statistics.processes.process import GaussianProcesses
-
-    frames, modes = rest.shape
-    level = Trend(np.zeros((1, modes)), (frames - 1) / frame_rate, 0, 0, None)
-    process = GaussianProcesses.fit(rest, frame_rate, kernel=kernel, trend=level)
-    lags = process.autocovariance(order + 1)
-    lags[0] *= 1 + DEFAULT.gp_noise
-    coefficients, noise = np.zeros((order, modes, modes)), np.zeros((modes, modes))
-    for mode in range(modes):
-        solved = solve_toeplitz(lags[:order, mode], lags[1:, mode])
-        coefficients[:, mode, mode] = solved
-        noise[mode, mode] = lags[0, mode] - solved @ lags[1:, mode]
-    return VectorAutoregression(np.zeros(modes), coefficients, noise)
 
 
 def match_covariance(model: VectorAutoregression, covariance: Array) -> VectorAutoregression:

@@ -8,7 +8,7 @@ world, because parents move. Cost: 3 ms a pass for 75 joints and 150 frames.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array
+from marey._report import Report
 from marey.body.motion import Motion
 from marey.body.root_motion import STILL
 from marey.errors import InputError
@@ -103,7 +104,7 @@ class FilterSettings:
 
 
 @dataclass(frozen=True)
-class FilterReport:
+class FilterReport(Report):
     """What a filter changed.
 
     Args:
@@ -125,12 +126,13 @@ class FilterReport:
 
     def as_dict(self) -> dict[str, object]:
         """The report as plain values, for JSON."""
-        names = ("change_degrees", "change_max_degrees", "change_root_cm", "noise_degrees", "speed_ratio")
-        return {**{name: round(getattr(self, name), 6) for name in names}, "joints": len(self.joints)}
+        values = {name: round(v, 6) for name, v in super().as_dict().items() if name != "joints"}
+        return {**values, "joints": len(self.joints)}
 
 
 def filter(
     motion: Motion,
+    settings: FilterSettings | None = None,
     *,
     method: str = "bilateral",
     sigma: float | None = None,
@@ -142,22 +144,28 @@ def filter(
     keep_root: bool = False,
     plain: bool = False,
 ) -> tuple[Motion, FilterReport]:
-    """The clip filtered along time, and what that changed: :func:`filter_motion` by plain options.
+    """The clip filtered along time, and what that changed.
 
     Args:
+        settings: How; from the options below if None.
         method: "bilateral", "gaussian", "binomial" or "butterworth".
         sigma: Seconds, width in time; one frame if None. Not of butterworth.
         angle: Bilateral: degrees; rotations farther apart do not mix. From the noise of each joint if None.
         passes: How often; 5 for bilateral and gaussian if None, else once.
         cutoff: Butterworth: hertz above which frequencies are removed; 6 if None.
         order: Butterworth: of the filter, which runs forth and back; 2 if None.
-        joints: Only these; all if None.
-        keep_root: Leave positions alone.
+        joints: Only these, the root's path being the root joint's; all if None.
+        keep_root: Leave positions alone: the root's, and those of joints that slide.
         plain: Bilateral as published: no smoothed guide, mirrored ends.
 
     >>> import marey
-    >>> filter(marey.samples.walk(), method="butterworth", cutoff=8)[1].change_degrees < 1
-    True
+    >>> walk = marey.samples.walk()
+    >>> shake = np.random.default_rng(0).normal(scale=0.05, size=(walk.frames, walk.joints, 3))
+    >>> noisy = replace(walk, rotations=so3.multiply(walk.rotations, so3.exp(shake)))
+    >>> clean, report = filter(noisy)
+    >>> before, after = (so3.distance(m.rotations, walk.rotations).mean() for m in (noisy, clean))
+    >>> bool(after < 0.5 * before), 2 < report.noise_degrees < 4
+    (True, True)
     """
     for name, value, of in (
         ("sigma", sigma, METHODS[:3]),
@@ -168,73 +176,32 @@ def filter(
     ):
         if value is not None and method not in of:
             raise InputError(f"{name}: has no effect on {method}; it is of {', '.join(of)}")
-    settings = FilterSettings(
-        method,
-        sigma=sigma,
-        # The filter measures half angles, as published; people mean whole ones.
-        sigma_g=None if angle is None else 0.5 * np.radians(angle),
-        passes=passes,
-        cutoff=CUTOFF if cutoff is None else cutoff,
-        order=2 if order is None else order,
-        guided=not plain,
-        boundary="mirror" if plain else "extrapolate",
-    )
-    return filter_motion(motion, settings, joints=joints, root_path=not keep_root)
-
-
-def filter_motion(
-    motion: Motion,
-    settings: FilterSettings | None = None,
-    *,
-    joints: Sequence[str] | None = None,
-    per_joint: Mapping[str, FilterSettings] | None = None,
-    root_path: bool = True,
-) -> tuple[Motion, FilterReport]:
-    """The clip filtered along time, and what that changed.
-
-    Args:
-        settings: how; the bilateral filter with automatic scales if None.
-        joints: only these, the root's path being the root joint's; all if None.
-        per_joint: other settings for some joints.
-        root_path: whether to filter positions too: the root's, and those of joints that slide.
-
-    >>> import marey
-    >>> walk = marey.samples.walk()
-    >>> shake = np.random.default_rng(0).normal(scale=0.05, size=(walk.frames, walk.joints, 3))
-    >>> noisy = replace(walk, rotations=so3.multiply(walk.rotations, so3.exp(shake)))
-    >>> clean, report = filter_motion(noisy)
-    >>> before, after = (so3.distance(m.rotations, walk.rotations).mean() for m in (noisy, clean))
-    >>> bool(after < 0.5 * before), 2 < report.noise_degrees < 4
-    (True, True)
-    """
-    settings = FilterSettings() if settings is None else settings
-    names = motion.skeleton.names
-    chosen = list(range(motion.joints)) if joints is None else motion.skeleton.indices(joints)
+    if settings is None:
+        settings = FilterSettings(
+            method,
+            sigma=sigma,
+            # The filter measures half angles, as published; people mean whole ones.
+            sigma_g=None if angle is None else 0.5 * np.radians(angle),
+            passes=passes,
+            cutoff=CUTOFF if cutoff is None else cutoff,
+            order=2 if order is None else order,
+            guided=not plain,
+            boundary="mirror" if plain else "extrapolate",
+        )
+    chosen = list(range(motion.joints)) if joints is None else sorted(set(motion.skeleton.indices(joints)))
     if not chosen:
         raise InputError("joints: name at least one to filter")
-    groups: dict[int, tuple[FilterSettings, list[int]]] = {}
-    others = dict(per_joint or {})
-    motion.skeleton.indices(list(others))
-    for joint in sorted(set(chosen)):
-        own = others.get(names[joint], settings)
-        groups.setdefault(id(own), (own, []))[1].append(joint)
-    rate = motion.frame_rate
-    before = np.asarray(motion.rotations)
-    after = np.array(before)
-    root = np.array(motion.root)
-    translations = None if motion.translations is None else np.array(motion.translations)
-    for own, members in groups.values():
-        after[:, members] = own.rotations(before[:, members], rate)
-        if not root_path:
-            continue
-        if 0 in members:
-            root = own.vectors(root, rate)
-        if translations is not None:
-            sliding = [j for j in members if j and np.ptp(translations[:, j], axis=0).max() > STILL]
-            if sliding:
-                translations[:, sliding] = own.vectors(translations[:, sliding], rate)
-    filtered = replace(motion, rotations=so3.continuous(after), root=root, translations=translations)
-    return filtered, _report(motion, filtered, sorted(set(chosen)))
+    rate, rotations, root, slid = motion.frame_rate, np.array(motion.rotations), motion.root, None
+    rotations[:, chosen] = settings.rotations(rotations[:, chosen], rate)
+    if 0 in chosen and not keep_root:
+        root = settings.vectors(root, rate)
+    if motion.translations is not None:
+        slid = np.array(motion.translations)
+        sliding = [j for j in chosen if j and np.ptp(slid[:, j], axis=0).max() > STILL]
+        if sliding and not keep_root:
+            slid[:, sliding] = settings.vectors(slid[:, sliding], rate)
+    filtered = replace(motion, rotations=so3.continuous(rotations), root=root, translations=slid)
+    return filtered, _report(motion, filtered, chosen)
 
 
 def _report(before: Motion, after: Motion, joints: list[int]) -> FilterReport:

@@ -3,11 +3,6 @@
 `G_j = G_parent q_j` and `P_j = P_parent + G_parent offset_j`, parents first. One pass, O(frames × joints);
 big arrays go through a compiled kernel (about 20 ns a joint and frame), small ones through NumPy, and both
 give the same bits.
-
-Velocities go out through the skeleton and forces come back (section 6.2, world form): a joint velocity
-`omega_j` is in radians per second in the joint's own (body) frame, `dq_j = q_j omega_j`, and moves everything
-below: `dx = (G_j omega_j) × (x - P_j)`. Push-forward and pull-back are one sweep each, O(joints) a pose,
-vectorised over poses; no Jacobian is formed.
 """
 
 from __future__ import annotations
@@ -41,20 +36,6 @@ class GlobalPose(NamedTuple):
 
     positions: Array
     rotations: Array
-
-
-class Velocities(NamedTuple):
-    """World velocities of all joints, `(..., joints, 3)` each: metres and radians per second."""
-
-    linear: Array
-    angular: Array
-
-
-class GeneralisedForces(NamedTuple):
-    """What pose and root feel: torques in joint frames `(..., joints, 3)`, world force `(..., 3)`."""
-
-    joints: Array
-    root: Array
 
 
 def forward_kinematics(motion: Motion) -> GlobalPose:
@@ -132,54 +113,6 @@ def points_on(pose: GlobalPose, joints: ArrayLike, local: ArrayLike) -> Array:
     """
     carriers = np.asarray(joints, dtype=np.int64)
     return pose.positions[..., carriers, :] + so3.rotate(pose.rotations[..., carriers, :], local)
-
-
-def push_forward(
-    parents: ArrayLike, pose: GlobalPose, joint_velocities: ArrayLike, root_velocity: ArrayLike = 0.0
-) -> Velocities:
-    """World velocities of all joints.
-
-    Args:
-        joint_velocities: `(..., joints, 3)`, in each joint's own frame.
-        root_velocity: `(..., 3)`, of the root's position in the world.
-
-    >>> pose = global_frames([-1, 0], [[0, 0, 0], [1, 0, 0]], so3.identity(2), np.zeros(3))
-    >>> push_forward([-1, 0], pose, [[0, 0, 2], [0, 0, 1]]).linear[1]
-    array([0., 2., 0.])
-    """
-    tree = checked_parents(parents)
-    angular = so3.rotate(pose.rotations, joint_velocities)
-    linear = np.empty(angular.shape)
-    linear[..., 0, :] = root_velocity
-    for joint in range(1, len(tree)):
-        parent = tree[joint]
-        arm = pose.positions[..., joint, :] - pose.positions[..., parent, :]
-        linear[..., joint, :] = linear[..., parent, :] + np.cross(angular[..., parent, :], arm)
-        angular[..., joint, :] += angular[..., parent, :]
-    return Velocities(linear, angular)
-
-
-def pull_back(
-    parents: ArrayLike, pose: GlobalPose, forces: ArrayLike, torques: ArrayLike = 0.0
-) -> GeneralisedForces:
-    """Generalised forces of world forces and torques at the joints: the transpose of :func:`push_forward`.
-
-    Args:
-        forces, torques: `(..., joints, 3)`, world frame, acting on each joint at its position.
-
-    >>> pose = global_frames([-1, 0], [[0, 0, 0], [1, 0, 0]], so3.identity(2), np.zeros(3))
-    >>> pull_back([-1, 0], pose, [[0, 0, 0], [0, 3, 0]]).joints[0]
-    array([0., 0., 3.])
-    """
-    tree = checked_parents(parents)
-    push = np.array(np.broadcast_to(np.asarray(forces, dtype=np.float64), pose.positions.shape))
-    twist = np.array(np.broadcast_to(np.asarray(torques, dtype=np.float64), pose.positions.shape))
-    for joint in range(len(tree) - 1, 0, -1):
-        parent = tree[joint]
-        arm = pose.positions[..., joint, :] - pose.positions[..., parent, :]
-        push[..., parent, :] += push[..., joint, :]
-        twist[..., parent, :] += twist[..., joint, :] + np.cross(arm, push[..., joint, :])
-    return GeneralisedForces(so3.rotate(so3.inverse(pose.rotations), twist), push[..., 0, :])
 
 
 def sweep_in_numpy(parents: NDArray[np.int64], offsets: Array, rotations: Array, root: Array) -> GlobalPose:

@@ -49,7 +49,7 @@ def lever_weights(skeleton: Skeleton, rotations: ArrayLike) -> Array:
     largest = squares.max()
     if largest <= 0.0:
         return np.ones(skeleton.joints)
-    return np.maximum(squares / largest, LEAST_ARM**2)
+    return np.asarray(np.maximum(squares / largest, LEAST_ARM**2))
 
 
 def kinetic_matrix(skeleton: Skeleton, mean: ArrayLike, rotations: ArrayLike) -> Array:
@@ -75,7 +75,7 @@ def kinetic_matrix(skeleton: Skeleton, mean: ArrayLike, rotations: ArrayLike) ->
     largest = np.diag(total).max()
     if largest <= 0.0:
         return np.eye(len(total))
-    return total / largest + LEAST_ENERGY * np.eye(len(total))
+    return np.asarray(total / largest + LEAST_ENERGY * np.eye(len(total)))
 
 
 def displacement_matrix(

@@ -36,6 +36,7 @@ from marey.errors import InputError, MareyWarning
 from marey.geometry import rotations as so3
 from marey.geometry.mean import rotation_mean
 from marey.statistics.geodesics.linear import NOTHING, PrincipalGeodesics, number_of_modes, principal_axes
+from marey.statistics.geodesics.published import METHODS, LogComponents, log_components, published
 from marey.statistics.geodesics.streaming import Chunk, Moments, moments
 
 METRICS = ("kinetic", "lever", "canonical")
@@ -95,8 +96,10 @@ class PoseModel:
         variance: float | None = None,
         error: float | None = None,
         max_error: float | None = None,
-        metric: str | ArrayLike = "kinetic",
+        metric: str | ArrayLike | None = None,
         root: str = "none",
+        method: str = "linear",
+        scheme: str | None = None,
     ) -> PoseModel:
         """Learn from clips of one skeleton.
 
@@ -108,14 +111,30 @@ class PoseModel:
             modes, variance, error, max_error: how many coordinates. A number; or enough for that share of the
                 variance in the chosen metric (0.99 if nothing is given); or the fewest that keep the mean, or
                 the largest, error of joint positions (root held still) below so many metres.
-            metric: what counts as variance. "canonical", as published, counts angles of all joints
+            metric: what counts as variance; "kinetic" if None, with other methods "canonical". "canonical",
+            as published, counts angles of all joints
                 equally. "lever" weighs a joint's turn by how far it moves the rest of the body: on real clips
                 about a third less error in position at equal modes. "kinetic" also knows how turns of several
                 joints add up or cancel in the body's motion: half the error of "canonical" or less, also on
                 frames not learned from, for somewhat more error in angle. Or a weight a joint, `(joints,)`.
             root: "none"; or "heading" or "world" to learn with the poses how the root travels; each feature
                 of root motion then counts like an average joint.
+            method: how directions and coordinates are defined: "linear", in the tangent space at the mean
+                (Fletcher 2004); "exact" (Tournier 2011, section 8.1.1); "second-kind", a product of turns
+                along linearised directions (section 8.2.1); "pca", of the rotation vectors (Courty 2013,
+                section 2.2.1.1). Others than "linear" hold poses alone, in a metric with a weight a joint.
+            scheme: of "exact": directions that the projections vary most along ("variance"), that bring them
+                nearest ("error", if None), or one by one by "deflation", with coordinates of the second kind.
         """
+        if method not in METHODS:
+            raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
+        plain = method == "linear"
+        if metric is None:
+            metric = "kinetic" if plain else "canonical"
+        if not plain and (metric == "kinetic" or root != "none"):
+            raise InputError(f"method {method}: no root motion, and metrics with a weight a joint")
+        if method in ("exact", "second-kind") and (error or max_error):
+            raise InputError(f"method {method}: give modes or variance, not the error")
         if sum(value is not None for value in (modes, variance, error, max_error)) > 1:
             raise InputError("give only one of modes, variance, error and max_error")
         for bound, value in (("error", error), ("max_error", max_error)):
@@ -126,6 +145,8 @@ class PoseModel:
         skeleton = clips.checked_skeleton()
         weights, name = _metric(skeleton, found, metric)
         full = replace(_full_model(skeleton, found, weights, name, root), stance=clips.stance)
+        if method == "pca":
+            full = replace(full, geodesics=_log_components(clips, found, weights))
         if full.wrap_hazards:
             said = f"{', '.join(full.wrap_hazards)}: more than {WRAP_HAZARD} rad from the mean, where "
             warnings.warn(
@@ -133,13 +154,23 @@ class PoseModel:
             )
         if error is None and max_error is None:
             kept = number_of_modes(full.geodesics.spectrum, modes=modes, variance=variance)
-            return full.first(kept)
+            model = full.first(kept)
+            if method in ("linear", "pca") and scheme is None:
+                return model
+            poses = found.sample.rotations
+            geodesics = published(method, model.geodesics, poses, weights[::3], scheme=scheme)
+            return replace(model, geodesics=geodesics)
         return _accurate_enough(full, clips, found.sample, error, max_error)
 
     @property
     def modes(self) -> int:
         """Number of coordinates of a pose."""
         return self.geodesics.modes
+
+    @property
+    def method(self) -> str:
+        """How its directions and coordinates are defined: "linear", "exact", "second-kind" or "pca"."""
+        return self.geodesics.method
 
     @property
     def root(self) -> str:
@@ -246,6 +277,7 @@ class PoseModel:
             "modes": self.modes,
             "variance": rounded(self.variance),
             "metric": self.metric,
+            "method": self.method,
             "root": self.root,
             "shares": [rounded(share) for share in np.diff(self.geodesics.explained, prepend=0.0)],
             "wrap_hazards": list(self.wrap_hazards),
@@ -288,6 +320,23 @@ def _full_model(skeleton: Skeleton, found: Moments, weights: Array, name: str, r
     if root != "none":
         moves = RootMotionModes(root, found.numbers, axes.directions[:, size:], axes.duals[:, size:])
     return PoseModel(skeleton, geodesics, found.samples, name, found.radius, moves)
+
+
+def _log_components(clips: Clips, found: Moments, weights: Array) -> LogComponents:
+    """The principal components of the rotation vectors of all poses; of an iterator's, of a sample."""
+    total, products, count = np.zeros(len(weights)), np.zeros((len(weights),) * 2), 0
+    for chunk in clips if clips.again else [found.sample]:
+        logs = so3.log(chunk.rotations).reshape(len(chunk.rotations), -1)
+        total, products, count = total + logs.sum(axis=0), products + logs.T @ logs, count + len(logs)
+    mean = total / count
+    covariance = products / count - np.outer(mean, mean)
+    return log_components(mean.reshape(-1, 3), covariance, weights[::3])
+
+
+def check_first_kind(model: PoseModel, what: str) -> None:
+    """A model whose poses are no single exponentials at the mean is an :class:`InputError`."""
+    if not model.geodesics.first_kind:
+        raise InputError(f"{what} needs a pose model of method linear or exact, not {model.method}")
 
 
 def _with_root_motion(weights: Array, found: Moments, root: str) -> Array:
@@ -339,7 +388,7 @@ def _position_errors(model: PoseModel, samples: Chunk) -> Array:
     rebuilt[:, 0] = poses[:, 0]
     tree = skeleton.parents, skeleton.offsets
     there, here = (global_frames(*tree, q, still).positions for q in (rebuilt, poses))
-    return np.linalg.norm(there - here, axis=-1)
+    return np.asarray(np.linalg.norm(there - here, axis=-1))
 
 
 Clip = Motion | Callable[[], Motion]
@@ -369,18 +418,16 @@ def pose_samples(motion: Motion, root: str) -> Chunk:
 
 def check_joints(skeleton: Skeleton, motion: Motion) -> None:
     """A clip of other joints than the skeleton's is an :class:`InputError`."""
-    theirs = motion.skeleton
-    if skeleton.names == theirs.names and np.array_equal(skeleton.parents, theirs.parents):
+    mine, theirs = skeleton, motion.skeleton
+    if mine.names == theirs.names and np.array_equal(mine.parents, theirs.parents):
         return
-    called = f" {motion.name!r}" if motion.name else ""
-    if skeleton.joints != theirs.joints:
-        raise InputError(
-            f"the clip{called} has {theirs.joints} joints, the pose model {skeleton.joints}; "
-            "use clips of one skeleton"
-        )
-    mine = next((a for a, b in zip(skeleton.names, theirs.names, strict=True) if a != b), None)
-    what = f"no {mine!r} where the pose model has it" if mine else "joints on other parents"
-    raise InputError(f"the clip{called} has {what}; use clips of one skeleton")
+    called = f"the clip {motion.name!r}" if motion.name else "the clip"
+    what = f"{theirs.joints} joints instead of {mine.joints}"
+    if mine.joints == theirs.joints:
+        pairs = zip(mine.names, theirs.names, strict=True)
+        name = next((f"no {a!r} but {b!r}" for a, b in pairs if a != b), "")
+        what = name or "on other parents"
+    raise InputError(f"{called} has different joints ({what}); use clips and models of one skeleton")
 
 
 class Clips:

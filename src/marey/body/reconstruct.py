@@ -18,7 +18,7 @@ from marey._arrays import Array, checked_rate
 from marey._report import Report
 from marey.body.ik.engine import Parameters, PoseArrays, Problem, Solution, decoded, pull_back, world
 from marey.body.ik.solver import inverse_variances, typical_change
-from marey.body.ik.targets import compile_targets, goals_and_weights, places_of
+from marey.body.ik.targets import compile_targets, goals_and_weights
 from marey.body.ik.trajectory import bending, second_differences, smoothed
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
@@ -234,7 +234,7 @@ class _Task:
         """The mean pose of a frame, put where its points fit best to those that are seen."""
         seen = np.where(self.plan.effectors.kinds == 0, weights, 0.0)
         still = self.rest()
-        points = places_of(self.plan.effectors, *world(self.parameters, still))[0] - still.root[0]
+        points = self.plan.effectors.places(world(self.parameters, still))[0] - still.root[0]
         if (seen > 0).sum() >= 3:
             fit = align(points, goals[..., :3], seen)
             if np.isfinite(fit.translation).all():

@@ -19,7 +19,7 @@ from marey._arrays import Array
 from marey._report import Result
 from marey.body.feet import contacts, foot_joints, ground_heights, plant, skate
 from marey.body.motion import Motion
-from marey.body.pose_model import PoseModel
+from marey.body.pose_model import PoseModel, check_first_kind, check_joints
 from marey.body.resample import retime
 from marey.body.root_motion import about_y, root_motion, with_carriers, without_carriers, yaw
 from marey.errors import InputError
@@ -27,6 +27,7 @@ from marey.geometry import rotations as so3
 from marey.statistics.warping import Alignment, align, time_map
 
 TIMINGS = ("reference", "own")
+METHODS = ("linear", "pca")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +71,7 @@ def restyle(
     *,
     timing: str = "reference",
     spatial: float = 0.0,
+    method: str = "linear",
     modes: int | None = None,
     band: float | None = None,
     open_ends: bool = False,
@@ -81,7 +83,9 @@ def restyle(
         reference: The other, of the same skeleton.
         timing: "reference", so that the result is as long as the reference; or "own", for style alone. For
             the opposite, exchange the clips.
-        spatial: 0 to 1, how much of the reference's posture and fine detail comes in.
+        spatial: 0 to 1, how much of the reference's posture and fine detail comes in. method: "linear",
+        coordinates of the pose model, each clip about its mean and in its size; or "pca", as
+            published: principal components of the rotation vectors, compared as they are.
         modes: Number of coordinates that are compared; those of 90 % of the variance if None.
         band: How far the alignment may go from even pace, as a share of the longer clip.
         open_ends: Whether all of one clip may match a part of the other, whichever fits better; the result
@@ -95,26 +99,28 @@ def restyle(
     """
     if timing not in TIMINGS:
         raise InputError(f"timing {timing!r}: one of {', '.join(TIMINGS)}")
+    if method not in METHODS:
+        raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
+    if method == "pca" and spatial:
+        raise InputError("spatial: style in space is not published; use method linear")
     if not (np.isfinite(spatial) and 0.0 <= spatial <= 1.0):
         raise InputError(f"spatial: a share from 0 to 1, got {spatial}")
     if not (np.isfinite(derivative) and derivative >= 0.0):
         raise InputError(f"derivative: seconds, not below 0, got {derivative}")
     if modes is not None and modes < 1:
         raise InputError(f"modes {modes}: at least one is needed to align by")
-    mine, theirs = motion.skeleton, reference.skeleton
-    if mine.names != theirs.names or not np.array_equal(mine.parents, theirs.parents):
-        new = next((name for name in theirs.names if name not in mine.names), "the order of joints")
-        raise InputError(
-            f"clip and reference have different joints ({new!r}); style goes between clips of one skeleton"
-        )
+    check_joints(motion.skeleton, reference)
     if not np.isclose(reference.frame_rate, motion.frame_rate):
         reference = reference.resample(motion.frame_rate)
     figure, other = without_carriers(motion), without_carriers(reference)
-    model = joint_pose_model(figure, other, modes=modes)
+    model = joint_pose_model(figure, other, modes=modes, method=method)
     if not model.modes:
         raise InputError("neither clip moves its joints: there is nothing to align")
     one, two, rates = model.encode(figure), model.encode(other), derivative * motion.frame_rate
-    alignment = align_clips(one, two, band=band, open_ends=open_ends, derivative=rates)
+    as_they_are = method == "pca"
+    alignment = align_clips(
+        one, two, band=band, open_ends=open_ends, derivative=rates, as_they_are=as_they_are
+    )
     path = alignment if timing == "own" else alignment.swapped()
     # Knots of the time map are 0.1 s apart.
     first, last = (int(frame) for frame in path.path[[0, -1], 0])
@@ -129,11 +135,14 @@ def restyle(
     return RestyleResult(result, positions, alignment, model, skate(result), skate(motion))
 
 
-def joint_pose_model(first: Motion, second: Motion, *, modes: int | None = None) -> PoseModel:
+def joint_pose_model(
+    first: Motion, second: Motion, *, modes: int | None = None, method: str = "linear"
+) -> PoseModel:
     """The pose model of two clips of a skeleton, each with the same weight however long it is.
 
     Args:
         modes: Number of coordinates; enough for 90 % of the variance if None.
+        method: "linear" or "pca".
 
     >>> import marey
     >>> joint_pose_model(marey.samples.walk(2), marey.samples.walk(1), modes=4).modes
@@ -141,7 +150,7 @@ def joint_pose_model(first: Motion, second: Motion, *, modes: int | None = None)
     """
     frames = max(first.frames, second.frames)
     paced = [retime(clip, np.linspace(0, clip.frames - 1, frames)) for clip in (first, second)]
-    return PoseModel.fit(paced, modes=modes, variance=None if modes else 0.9)
+    return PoseModel.fit(paced, modes=modes, variance=None if modes else 0.9, method=method)
 
 
 def align_clips(
@@ -151,17 +160,20 @@ def align_clips(
     band: float | None = None,
     open_ends: bool = False,
     derivative: float = 0.0,
+    as_they_are: bool = False,
 ) -> Alignment:
     """The alignment of two clips in coordinates of one model, `(frames, modes)` each.
 
-    Each is compared about its own mean and in units of its own size. With `open_ends` all of one is matched
-    with a part of the other, whichever fits better.
+    Each is compared about its own mean and in units of its own size, unless `as_they_are`. With `open_ends`
+    all of one is matched with a part of the other, whichever fits better.
 
     >>> swing = np.sin(np.arange(40) / 4)[:, None]
     >>> align_clips(swing, 2 * swing + 1).path[[0, 20, -1]].tolist()
     [[0, 0], [20, 20], [39, 39]]
     """
-    first, second = (_normalised(np.asarray(series, dtype=np.float64)) for series in (clip, reference))
+    first, second = (np.asarray(series, dtype=np.float64) for series in (clip, reference))
+    if not as_they_are:
+        first, second = _normalised(first), _normalised(second)
     if not open_ends:
         return align(first, second, band=band, derivative=derivative)
     found, errors = [], []
@@ -187,6 +199,7 @@ def transfer_style(motion: Motion, style: Motion, model: PoseModel, amount: floa
         model: Pose model of both.
         amount: 0 to 1.
     """
+    check_first_kind(model, "style in space")
     figure, other = without_carriers(motion), without_carriers(style)
     if figure.frames != other.frames:
         raise InputError(f"aligned clips have as many frames: {figure.frames} and {other.frames} differ")

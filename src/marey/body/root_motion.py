@@ -209,4 +209,4 @@ def _continued(steps: Array) -> Array:
 
 def _summed(start: Array, steps: Array) -> Array:
     """Start, start + first step, …; the last step leads beyond and is left out."""
-    return start + np.concatenate([np.zeros_like(steps[:1]), np.cumsum(steps[:-1], axis=0)])
+    return np.asarray(start + np.concatenate([np.zeros_like(steps[:1]), np.cumsum(steps[:-1], axis=0)]))

@@ -22,7 +22,6 @@ from marey.body.dynamics import MotionModel
 from marey.body.ik.ik import frame_at
 from marey.body.motion import Motion
 from marey.errors import InputError
-from marey.statistics.autoregression.stream import Stream
 
 
 class Poses(NamedTuple):
@@ -108,8 +107,6 @@ class MotionStream:
         model: How they move.
         rng: Seed or generator.
         characters: Number of characters.
-        phases: `(characters,)`, seconds, where in the model's cycle each begins; random if None.
-        starts: `(characters, 3)`, metres; a square grid of 2 m if None.
 
     >>> import marey
     >>> model = MotionModel.fit(marey.samples.walk(seconds=6), modes=8)
@@ -120,32 +117,20 @@ class MotionStream:
     ((100, 8), True)
     """
 
-    def __init__(
-        self,
-        model: MotionModel,
-        rng: Rng = None,
-        *,
-        characters: int = 1,
-        phases: ArrayLike | None = None,
-        starts: ArrayLike | None = None,
-    ) -> None:
+    def __init__(self, model: MotionModel, rng: Rng = None, *, characters: int = 1) -> None:
         if isinstance(characters, bool) or characters < 1:
             raise InputError(f"characters: at least one, got {characters}")
         rng = np.random.default_rng(rng)
         self.model = model
         self.characters = int(characters)
-        self._rest: Stream = model.dynamics.stream(rng, characters=self.characters)
+        self._rest = model.stream(self.characters, rng=rng)
         period = model.trend.period
-        if phases is None:
-            self.phases = rng.uniform(0.0, period or 1.0, self.characters)
-        else:
-            self.phases = checked("phases", phases, (self.characters,))
-        if starts is None:
-            # On a square grid of 2 m about the example's start.
-            row, column = np.divmod(np.arange(characters), int(np.ceil(np.sqrt(characters))))
-            places = 2.0 * np.stack([column, np.zeros(characters), row], axis=1)
-            starts = model.start + (places - places.mean(axis=0))
-        self._positions = checked("starts", starts, (self.characters, 3)).copy()
+        # Where in the model's cycle each is, seconds.
+        self.phases = rng.uniform(0.0, period or 1.0, self.characters)
+        # On a square grid of 2 m about the example's start.
+        row, column = np.divmod(np.arange(characters), int(np.ceil(np.sqrt(characters))))
+        places = 2.0 * np.stack([column, np.zeros(characters), row], axis=1)
+        self._positions = model.start + (places - places.mean(axis=0))
         self._yaws = np.full(self.characters, model.heading)
         self._next = (self._positions.copy(), self._yaws.copy())
         self._coordinates: Array | None = None
@@ -158,8 +143,7 @@ class MotionStream:
 
     def step(self) -> Array:
         """Go on by one frame; its coordinates `(characters, modes)`."""
-        found = self._rest.step()
-        found += self._trend(self.time - 1, self.phases)
+        found = self._trend(self.time, self.phases) + self._rest.step()
         self._coordinates = found
         self._positions, self._yaws = self._next
         # Height of the roots in this frame, position and yaw in the next.

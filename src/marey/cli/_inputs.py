@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from marey.body.dynamics import MotionModel
     from marey.body.motion import Motion
     from marey.character import Character
-    from marey.crowd.footage import Footage
+    from marey.crowd.fields import Footage
     from marey.crowd.scenes import Scene
     from marey.crowd.tracks import Tracks
     from marey.surface.sequence import Library, MeshSequence
@@ -104,7 +104,7 @@ fields = of_kind(
     "marey.crowd.fields.FieldSeries", "velocity fields (.zarr, .mry, .flo); marey crowd capture makes them"
 )
 distances = of_kind(
-    "marey.surface.distances.DistanceMatrix", "pose distances; make them with `marey surface distance`"
+    "marey.statistics.graphs.graph.DistanceMatrix", "pose distances; make them with `marey surface distance`"
 )
 graph = of_kind(
     "marey.surface.synthesis.animate.SurfaceGraph", "a graph; make one with `marey surface graph`"
@@ -277,7 +277,7 @@ def tracks(path: Path, given: Given) -> Tracks:
 
 def video(path: Path, given: Given) -> Footage:
     """Frames of a video or of a folder of images."""
-    from marey.crowd.footage import Footage
+    from marey.crowd.fields import Footage
 
     return slice_frames(read_as(Footage, path, given, "a video or images"), given.frames)
 

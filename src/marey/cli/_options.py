@@ -26,19 +26,18 @@ if TYPE_CHECKING:
     from marey.body.limits.learned import LearnedLimits
     from marey.body.motion import Motion
     from marey.body.pose_model import PoseModel
-    from marey.crowd.fields import FieldSeries
-    from marey.crowd.footage import Footage
+    from marey.crowd.fields import FieldSeries, Footage
     from marey.crowd.tracks import Tracks
-    from marey.surface.distances import DistanceMatrix
+    from marey.statistics.graphs.graph import DistanceMatrix
     from marey.surface.sequence import Library
     from marey.surface.synthesis.animate import SurfaceGraph
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 # Metres: anything farther is a typing error.
-FARTHEST = 1e6
+MAX_METRES = 1e6
 
 
-class Parsed(click.ParamType):
+class Parsed(click.ParamType[Any]):
     """A type made of a function from text to a value, which raises ValueError for what it cannot read."""
 
     def __init__(
@@ -194,7 +193,7 @@ def joint_values(example: str) -> Parsed:
     def parse(text: str) -> JointValue:
         joint, _, rest = text.partition("=")
         values = _numbers(rest)
-        if not joint.strip() or len(values) != example.count(",") + 1 or max(map(abs, values)) >= FARTHEST:
+        if not joint.strip() or len(values) != example.count(",") + 1 or max(map(abs, values)) >= MAX_METRES:
             raise ValueError
         return JointValue(joint.strip(), values)
 
@@ -257,7 +256,7 @@ class Spec:
     metavar: str | None = None
     default: object = REQUIRED
     names: tuple[str, ...] | None = None
-    type: click.ParamType | None = None
+    type: click.ParamType[Any] | None = None
     bounds: tuple[float | None, float | None, float | None] | None = None
     """Least and largest value of a number, and a lower bound that itself is excluded."""
     argument: bool | None = None

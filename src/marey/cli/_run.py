@@ -449,7 +449,7 @@ def _unwrapped(annotation: Any) -> tuple[Any, bool, Spec]:
             return annotation, several, spec
 
 
-def _type(annotation: object, spec: Spec) -> click.ParamType:
+def _type(annotation: object, spec: Spec) -> click.ParamType[Any]:
     if get_origin(annotation) is Literal:
         return choice(get_args(annotation))
     if annotation in (int, float):

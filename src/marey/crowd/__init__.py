@@ -5,9 +5,8 @@ from marey.crowd.animate import animate
 from marey.crowd.cameras import Camera
 from marey.crowd.capture import capture
 from marey.crowd.edit import edit
-from marey.crowd.evaluate import evaluate
-from marey.crowd.fields import FieldSeries
-from marey.crowd.footage import Footage
+from marey.crowd.evaluation.fields import evaluate
+from marey.crowd.fields import FieldSeries, Footage
 from marey.crowd.scenes import Goal, Group, Scene
 from marey.crowd.simulation.simulate import SimulatedCrowd, Simulation, simulate
 from marey.crowd.texture import extend

@@ -67,7 +67,7 @@ def okubo_weiss(velocities: AnyArray, mask: BoolArray | None = None) -> AnyArray
     u, v = velocities[..., 0], velocities[..., 1]
     ux, uy = along_columns(u, mask), along_rows(u, mask)
     vx, vy = along_columns(v, mask), along_rows(v, mask)
-    return (ux - vy) ** 2 + (vx + uy) ** 2 - (vx - uy) ** 2
+    return np.asarray((ux - vy) ** 2 + (vx + uy) ** 2 - (vx - uy) ** 2)
 
 
 def along_columns(values: AnyArray, mask: BoolArray | None = None) -> AnyArray:
@@ -302,7 +302,7 @@ def summary(fields: FieldSeries) -> dict[str, object]:
             f"{share:.0%}": round(100 * (1 - curve[max(1, round(share * fields.frames)) - 1]), 3)
             for share in SHARES
         },
-        "presence_share": _foreground_share(fields),
+        "foreground_share": _foreground_share(fields),
     }
 
 

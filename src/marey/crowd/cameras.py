@@ -123,7 +123,7 @@ class Camera:
         seen = self._normalised(pixels)
         radius = np.sum(seen**2, axis=-1, keepdims=True)
         straight = seen * (1 + self.distortion[0] * radius + self.distortion[1] * radius**2)
-        return straight @ self.intrinsics[:2, :2].T + self.intrinsics[:2, 2]
+        return np.asarray(straight @ self.intrinsics[:2, :2].T + self.intrinsics[:2, 2])
 
     def bent(self, pixels: ArrayLike) -> Array:
         """Pixels `(..., 2)` of the straightened image as the lens shows them."""

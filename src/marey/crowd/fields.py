@@ -1,15 +1,15 @@
-"""Velocity fields over time on a pixel grid, and pixel grids brought to another size of the same image.
+"""Velocity fields over time on a pixel grid, grids of other sizes of one image, and footage.
 
-A field is often captured on a coarser grid than the truth it is compared with. Both cover the same image, so
-pixel edges match, not centres.
+Footage is images over time (a video, a folder of images) that are decoded only when they are needed. A field
+is often captured on a coarser grid than the truth it is compared with. Both cover the same image, so pixel
+edges match, not centres.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,25 +28,7 @@ from marey._arrays import (
 )
 from marey._report import rounded
 from marey.errors import InputError
-from marey.geometry.resampling import sample_positions
-
-
-def check_same_images(what: str, parts: Sequence[Any]) -> None:
-    """Refuse to join parts, with `rows`, `columns` and `frame_rate`, of other images or another rate."""
-    if not parts:
-        raise InputError(f"there is no {what} to join")
-    first = parts[0]
-    for other in parts[1:]:
-        if (other.rows, other.columns) != (first.rows, first.columns):
-            raise InputError(
-                f"cannot join {what} of {first.columns} × {first.rows} pixels "
-                f"and of {other.columns} × {other.rows}"
-            )
-        if not np.isclose(other.frame_rate, first.frame_rate):
-            raise InputError(
-                f"cannot join {what} of {first.frame_rate:g} and {other.frame_rate:g} frames per second; "
-                "resample one of them first"
-            )
+from marey.geometry.resampling import nearest, sample_positions
 
 
 def on_grid(field: FloatArray, rows: int, columns: int) -> Array:
@@ -183,12 +165,12 @@ class FieldSeries(Timed):
     @property
     def rows(self) -> int:
         """Height in pixels."""
-        return self.velocities.shape[1]
+        return int(self.velocities.shape[1])
 
     @property
     def columns(self) -> int:
         """Width in pixels."""
-        return self.velocities.shape[2]
+        return int(self.velocities.shape[2])
 
     @property
     def valid(self) -> BoolArray:
@@ -316,7 +298,7 @@ def known_foreground(levels: NDArray[np.uint8]) -> NDArray[np.uint8]:
     >>> known_foreground(np.array([0, 128, 255], np.uint8))
     array([  0, 127, 255], dtype=uint8)
     """
-    return levels - (levels == UNKNOWN)
+    return np.asarray(levels - (levels == UNKNOWN))
 
 
 def mixed_foreground(parts: NDArray[np.uint8], weights: FloatArray) -> NDArray[np.uint8]:
@@ -333,11 +315,22 @@ def mixed_foreground(parts: NDArray[np.uint8], weights: FloatArray) -> NDArray[n
 
 def concatenate(parts: Sequence[FieldSeries]) -> FieldSeries:
     """Series of one camera and rate, end to end; a pixel counts where it counts in all of them."""
-    check_same_images("fields", parts)
+    if not parts:
+        raise InputError("there are no fields to join")
     first = parts[0]
     if len(parts) == 1:
         return first
     for other in parts[1:]:
+        if (other.rows, other.columns) != (first.rows, first.columns):
+            raise InputError(
+                f"cannot join fields of {first.columns} × {first.rows} pixels "
+                f"and of {other.columns} × {other.rows}"
+            )
+        if not np.isclose(other.frame_rate, first.frame_rate):
+            raise InputError(
+                f"cannot join fields of {first.frame_rate:g} and {other.frame_rate:g} frames per second; "
+                "resample one of them first"
+            )
         a, b = first.homography, other.homography
         if not (a is b if a is None or b is None else np.allclose(b, a, rtol=1e-9, atol=0)):
             raise InputError("cannot join fields of different cameras: their homographies differ")
@@ -349,3 +342,100 @@ def concatenate(parts: Sequence[FieldSeries]) -> FieldSeries:
         mask=np.logical_and.reduce(masks) if masks else None,
         foreground=read_only(np.concatenate(known)) if len(known) == len(parts) else None,
     )
+
+
+Image = NDArray[np.uint8]
+"""`(rows, columns, 3)`, red green blue."""
+
+OpenFrames = Callable[[int, int, int], Iterator[Image]]
+"""`open(start, stop, step)` yields those frames, all of them, decoding in bounded memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class Footage(Timed):
+    """A video or image folder.
+
+    Attributes:
+        frames: Number of images.
+        rows: Their height, pixels.
+        columns: Their width, pixels.
+        frame_rate: Images per second.
+        open: Yields the images `start, start + step, … < stop`, `(rows, columns, 3)` uint8.
+        name: What to call it.
+
+    >>> black = Footage(3, 2, 2, 25, lambda a, b, s: (np.zeros((2, 2, 3), np.uint8) for _ in range(a, b, s)))
+    >>> sum(1 for image in black), black[1:].frames
+    (3, 2)
+    """
+
+    frames: int
+    rows: int
+    columns: int
+    frame_rate: float
+    open: OpenFrames
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if min(self.frames, self.rows, self.columns) < 1:
+            raise InputError("footage: there is no frame or no pixel")
+        assign(self, frame_rate=checked_rate(self.frame_rate))
+
+    def __iter__(self) -> Iterator[Image]:
+        return self.open(0, self.frames, 1)
+
+    def read(self, frame: int) -> Image:
+        """One image."""
+        chosen = as_slice(frame, self.frames)
+        return next(self.open(chosen.start, chosen.stop, 1))
+
+    def __getitem__(self, key: int | slice) -> Footage:
+        """Frames as shorter footage; nothing is decoded."""
+        chosen = range(*as_slice(key, self.frames).indices(self.frames))
+        if chosen.step < 1:
+            raise InputError("footage plays forwards: give a positive step")
+        inner = self.open
+
+        def open_part(start: int, stop: int, step: int) -> Iterator[Image]:
+            part = chosen[start:stop:step]
+            return inner(part.start, part.stop, part.step)
+
+        return replace(self, frames=len(chosen), frame_rate=self.frame_rate / chosen.step, open=open_part)
+
+    def resample(self, frame_rate: float) -> Footage:
+        """At another rate: each new frame is the old one nearest in time. Nothing is decoded yet.
+
+        >>> black = np.zeros((2, 2, 3), np.uint8)
+        >>> Footage(3, 2, 2, 25, lambda a, b, s: (black for _ in range(a, b, s))).resample(50).frames
+        5
+        """
+        rate = checked_rate(frame_rate)
+        chosen = nearest(self.frames, sample_positions(self.frames, self.frame_rate, rate)).tolist()
+        inner = self.open
+
+        def open_chosen(start: int, stop: int, step: int) -> Iterator[Image]:
+            return _pick(inner, chosen[start:stop:step])
+
+        return replace(self, frames=len(chosen), frame_rate=rate, open=open_chosen)
+
+    def grey(self) -> Iterator[NDArray[np.uint8]]:
+        """The images as luminance, `(rows, columns)` uint8 (ITU-R BT.601 weights)."""
+        import cv2
+
+        for image in self:
+            yield cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
+
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        return {"kind": "video", "rows": self.rows, "columns": self.columns}
+
+
+def _pick(open_frames: OpenFrames, wanted: Sequence[int]) -> Iterator[Image]:
+    """Images by ascending, possibly repeated, frame number, decoded in one pass."""
+    if not wanted:
+        return
+    remaining = iter(wanted)
+    frame = next(remaining)
+    for number, image in enumerate(open_frames(wanted[0], wanted[-1] + 1, 1), start=wanted[0]):
+        while frame == number:
+            yield image
+            frame = next(remaining, -1)

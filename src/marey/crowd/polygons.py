@@ -243,7 +243,7 @@ def as_walls(walls: ArrayLike | None) -> Array:
     if walls is None:
         return np.zeros((0, 4))
     given = checked("walls", np.reshape(np.asarray(walls, dtype=np.float64), (-1, 4)), (None, 4))
-    return given[np.hypot(given[:, 2] - given[:, 0], given[:, 3] - given[:, 1]) > SAME_POINT]
+    return np.asarray(given[np.hypot(given[:, 2] - given[:, 0], given[:, 3] - given[:, 1]) > SAME_POINT])
 
 
 def wall_distances(points: ArrayLike, walls: ArrayLike | None) -> Array:

@@ -272,7 +272,7 @@ class Tiling:
             there = (placed.cover | (placed.footprint & ~self.free.ravel())).reshape(shape)
             edge = np.ones(shape) if there.all() else distance_transform_edt(there)
             weight += placed.patch.weight * edge.ravel() * (0.05 + feature / usual) * placed.cover
-        return np.divide(weights, weights.sum(axis=0), out=weights, where=weights.sum(axis=0) > 0)
+        return np.asarray(np.divide(weights, weights.sum(axis=0), out=weights, where=weights.sum(axis=0) > 0))
 
     def blocks(self, size: int = 16) -> Iterator[FieldSeries]:
         """The environment's flow, `size` frames at a time."""
@@ -383,7 +383,7 @@ class _System:
         neighbours = abs(_laplacian(tiling.free)[touched])
         whole = np.stack([neighbours @ (~p.cover).astype(np.float64) == 0 for p in tiling.placed])
         guides = np.where(whole, tiling.weights[:, touched], 0.0)
-        return np.divide(guides, guides.sum(axis=0), out=guides, where=guides.sum(axis=0) > 0)
+        return np.asarray(np.divide(guides, guides.sum(axis=0), out=guides, where=guides.sum(axis=0) > 0))
 
     def solve(self, flows: Array, mean: Array) -> None:
         """Replace the mean `(frames, pixels, 2)` of flows `(patches, frames, pixels, 2)` where unknown."""
@@ -477,7 +477,8 @@ def _laplacian(free: BoolArray) -> csr_array:
     i, j = np.concatenate(pairs, axis=1)
     links = coo_array((np.ones(len(i)), (i, j)), shape=(index.size, index.size)).tocsr()
     links = links + links.T
-    return (links - diags_array(links.sum(axis=1))).tocsr()
+    laplacian: csr_array = (links - diags_array(links.sum(axis=1))).tocsr()
+    return laplacian
 
 
 def _freedom(tiling: Tiling, unknown: Integers) -> csr_array:

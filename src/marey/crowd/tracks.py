@@ -9,7 +9,7 @@ passes over `(frames, agents)`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -249,7 +249,7 @@ class Tracks(Timed):
     @property
     def agents(self) -> int:
         """Number of different people."""
-        return self.positions.shape[1]
+        return int(self.positions.shape[1])
 
     @property
     def present(self) -> BoolArray:
@@ -334,41 +334,6 @@ class Tracks(Timed):
             "mean_speed": rounded(np.nanmean(steps)) if np.isfinite(steps).any() else None,
             "area": [rounded(v) for v in (*low, *high)],
         }
-
-
-def concatenate(parts: Sequence[Tracks], *, same_people: bool = True) -> Tracks:
-    """Recordings of one rate, end to end in time.
-
-    Args:
-        same_people: An id means the same person in every part; False gives everyone a new number.
-
-    >>> walk = Tracks([[[0, 0]], [[1, 0]]], 10, [7])
-    >>> concatenate([walk, walk]).positions.shape, concatenate([walk, walk], same_people=False).agents
-    ((4, 1, 2), 2)
-    """
-    if not parts:
-        raise InputError("there are no tracks to join")
-    first = parts[0]
-    for other in parts[1:]:
-        if not np.isclose(other.frame_rate, first.frame_rate):
-            raise InputError(
-                f"cannot join tracks of {first.frame_rate:g} and {other.frame_rate:g} frames per second; "
-                "resample one of them first"
-            )
-    named: list[IntArray] = []
-    for part in parts:
-        others = sum(len(ids) for ids in named)
-        assert part.ids is not None
-        named.append(part.ids if same_people else np.arange(others, others + part.agents))
-    ids: IntArray = np.unique(np.concatenate(named))
-    frames = sum(part.frames for part in parts)
-    check_size(frames, len(ids), f"{frames} frames")
-    positions = np.full((frames, len(ids), 2), np.nan)
-    start = 0
-    for part, numbers in zip(parts, named, strict=True):
-        positions[start : start + part.frames, np.searchsorted(ids, numbers)] = part.positions
-        start += part.frames
-    return replace(first, positions=read_only(positions), ids=ids)
 
 
 def shared_columns(tracks: Tracks, *, apart: int = 1, groups: IntArray | None = None) -> Integers:

@@ -11,10 +11,10 @@ import math
 
 from marey._arrays import AnyArray as Array
 from marey._compiling import njit
-from marey.filming.background import Light
 from marey.filming.pedestrians import Bodies
+from marey.filming.renderer import Light
 from marey.geometry._inline_kernels import grid_cell, in_polygon
-from marey.views._kernels import corner_weights, tone
+from marey.views._kernels import corner_weights, samples_of, set_pixel
 
 GROUND, FACADE, ROOF, SKY = range(4)
 
@@ -284,24 +284,14 @@ def resolve(
             blue = bare * background[row, column, 2]
             if bare < samples:
                 for s in range(samples):
-                    # Each face is shaded once, for all samples that see it.
-                    f = owner[row - top, column, s]
-                    earlier = 0
-                    while earlier < s and owner[row - top, column, earlier] != f:
-                        earlier += 1
-                    if f < 0 or earlier < s:
+                    f, share = owner[row - top, column, s], samples_of(owner[row - top, column], s)
+                    if share == 0:
                         continue
-                    share = 1
-                    for later in range(s + 1, samples):
-                        if owner[row - top, column, later] == f:
-                            share += 1
                     r, g, b = _surface(row, column, f, screen, bodies, table, shaded, light, heights)
                     red += share * min(r, 1.0)
                     green += share * min(g, 1.0)
                     blue += share * min(b, 1.0)
-            image[row, column, 0] = tone(red / samples, tones)
-            image[row, column, 1] = tone(green / samples, tones)
-            image[row, column, 2] = tone(blue / samples, tones)
+            set_pixel(image[row, column], red / samples, green / samples, blue / samples, tones)
 
 
 @njit(**_FAST)

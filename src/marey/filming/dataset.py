@@ -26,9 +26,8 @@ from marey._random import Rng
 from marey._work import Progress
 from marey.crowd.cameras import Camera
 from marey.crowd.density import DensityGrid
-from marey.crowd.evaluation import Truth
-from marey.crowd.fields import FieldSeries
-from marey.crowd.footage import Footage
+from marey.crowd.evaluation.fields import Truth
+from marey.crowd.fields import FieldSeries, Footage
 from marey.crowd.scenes import Scene
 from marey.crowd.simulation.simulate import SimulatedCrowd, simulate
 from marey.crowd.tracks import Tracks
@@ -282,7 +281,7 @@ def _noisy(image: NDArray[np.uint8], level: float, rng: np.random.Generator) -> 
     if level == 0.0:
         return image
     noise = rng.normal(0.0, level, image.shape).astype(np.float32)
-    return np.clip(np.rint(image + noise), 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(np.rint(image + noise), 0, 255).astype(np.uint8))
 
 
 def _names(folder: Path) -> Iterator[str]:

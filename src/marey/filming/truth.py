@@ -18,9 +18,8 @@ from marey.crowd.cameras import Camera
 from marey.crowd.density import DensityGrid
 from marey.crowd.fields import known_foreground
 from marey.crowd.simulation.simulate import SimulatedCrowd
-from marey.filming.background import Background
 from marey.filming.pedestrians import RenderedPedestrians
-from marey.filming.renderer import RenderedFrame
+from marey.filming.renderer import Background, RenderedFrame
 from marey.io import zarr_store
 
 BODY_HEIGHT = 0.9

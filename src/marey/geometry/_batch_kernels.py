@@ -14,9 +14,10 @@ import math
 import numpy as np
 from numba import types
 
+from marey._arrays import Array
 from marey._compiling import OPTIONS, njit
 from marey.geometry import _inline_kernels as one
-from marey.geometry._batch import TINY, Array
+from marey.geometry._batch import TINY
 
 _GIVEN = types.Array(types.float64, 2, "C", readonly=True)
 _RESULT = types.Array(types.float64, 2, "C")

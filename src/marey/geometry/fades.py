@@ -49,4 +49,4 @@ def distance_to(mask: ArrayLike) -> Array:
     places = np.arange(len(np.asarray(mask)))
     after = np.searchsorted(marked, places)
     following, before = marked[np.minimum(after, len(marked) - 1)], marked[np.maximum(after - 1, 0)]
-    return np.minimum(np.abs(following - places), np.abs(places - before)).astype(float)
+    return np.asarray(np.minimum(np.abs(following - places), np.abs(places - before)).astype(float))

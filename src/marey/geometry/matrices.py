@@ -17,8 +17,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from marey._arrays import Array
 from marey.errors import InputError
-from marey.geometry._batch import Array, dot, quaternions, square, time_axis, vectors
+from marey.geometry._batch import dot, quaternions, square, time_axis, vectors
 
 _SERIES_BELOW = 1e-2
 

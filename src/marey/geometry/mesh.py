@@ -173,7 +173,7 @@ def _unit(vectors: FloatArray) -> FloatArray:
 
 
 def _lengths(vectors: FloatArray) -> FloatArray:
-    return np.sqrt(np.einsum("...i,...i->...", vectors, vectors))
+    return np.asarray(np.sqrt(np.einsum("...i,...i->...", vectors, vectors)))
 
 
 # Of the square of the longest edge of a face: below, its area is taken to be this, so that cotangents stay
@@ -216,7 +216,7 @@ def couplings(vertices: ArrayLike, faces: ArrayLike) -> Array:
     floor = THINNEST * squares.max(axis=1, initial=0.0)
     solid = (twice > 2 * SMALLEST * _diagonal(poses) ** 2) & (floor > 0)
     height = 2 * np.maximum(twice, floor)
-    return np.divide(corners, height[:, None], out=np.zeros_like(corners), where=solid[:, None])
+    return np.asarray(np.divide(corners, height[:, None], out=np.zeros_like(corners), where=solid[:, None]))
 
 
 def assembled(weights: Array, faces: ArrayLike, count: int) -> csr_matrix:

@@ -38,7 +38,7 @@ def sample_positions(frames: int, rate_in: float, rate_out: float) -> NDArray[np
     positions = np.arange(int(count)) * (rate_in / rate_out)
     whole = np.rint(positions)
     positions = np.where(np.abs(positions - whole) < 1e-6, whole, positions)
-    return np.minimum(positions, frames - 1)
+    return np.asarray(np.minimum(positions, frames - 1))
 
 
 def linear(values: ArrayLike, positions: ArrayLike) -> AnyArray:

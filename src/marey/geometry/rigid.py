@@ -14,9 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from marey._arrays import Array
 from marey.errors import InputError
 from marey.geometry import rotations as rot
-from marey.geometry._batch import Array, vectors
+from marey.geometry._batch import vectors
 
 
 class Rigid(NamedTuple):

@@ -13,9 +13,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from marey._arrays import Array
 from marey.errors import InputError
 from marey.geometry import _batch
-from marey.geometry._batch import TINY, Array, dot, length, quaternions, time_axis, vectors
+from marey.geometry._batch import TINY, dot, length, quaternions, time_axis, vectors
 from marey.geometry.matrices import from_euler, from_matrix, hat, to_euler, to_matrix, unwrap_euler
 
 __all__ = [
@@ -90,7 +91,7 @@ def inverse(q: ArrayLike) -> Array:
     >>> multiply(inverse(exp([0.1, 0.2, 0.3])), exp([0.1, 0.2, 0.3])).round(12) + 0.0
     array([1., 0., 0., 0.])
     """
-    return quaternions(q) * _CONJUGATE
+    return np.asarray(quaternions(q) * _CONJUGATE)
 
 
 def rotate(q: ArrayLike, v: ArrayLike) -> Array:

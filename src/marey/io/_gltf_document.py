@@ -20,14 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import Array, Bytes, Integers
-from marey.errors import FormatError
+from marey.errors import FormatError, require
 from marey.io._files import read_bytes
 from marey.io._json import Json, decode
 from marey.io._limits import LIMITS
 
-# These hide the geometry itself, the next ones place it; others can be ignored without moving a vertex.
-_COMPRESSIONS = ("KHR_draco_mesh_compression", "EXT_meshopt_compression", "KHR_meshopt_compression")
-_GEOMETRY = ("_gpu_instancing", "_quantized_attributes", "_mesh_compression", "_meshopt_compression")
+# These hide or place the geometry; others can be ignored without moving a vertex.
+DRACO = "KHR_draco_mesh_compression"
+_MESHOPT = ("EXT_meshopt_compression", "KHR_meshopt_compression")
+_READ = (DRACO, "EXT_mesh_gpu_instancing", "WEB3D_quantized_attributes")
+_GEOMETRY = ("_instancing", "_quantized_attributes", "_compression")
 Floats = NDArray[np.float32]
 Values = NDArray[np.generic]
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
@@ -143,12 +145,42 @@ class Document:
         self.path, self.root, self._chunk = path, Entry(values, "", self), chunk
         self._lists: dict[str, list[Entry]] = {}
         self._loaded: dict[Entry, Bytes] = {}
+        self._decoded: dict[Entry, Values] = {}
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether meshes must be decoded by Draco."""
+        return any(_is_compressed(part) for mesh in self.all("meshes") for part in mesh.entries("primitives"))
+
+    def decode(self, primitive: Entry) -> None:
+        """Decode a mesh compressed by Draco; its accessors have the values from then on."""
+        entry = primitive.entry("extensions").entry(DRACO)
+        if "bufferView" not in entry.values or not _is_compressed(primitive):
+            return
+        draco = require("DracoPy", extra="draco")
+        try:
+            mesh = draco.decode(self.bytes_of_view(entry).tobytes())
+        except Exception as error:  # the library has errors of its own
+            entry.fail("bufferView", f"cannot be decoded ({' '.join(str(error).split())[:80]})")
+        found: list[tuple[Entry | None, Values]] = []
+        if getattr(mesh, "faces", None) is not None:
+            found.append((primitive.accessor("indices"), np.asarray(mesh.faces).reshape(-1, 1)))
+        stored = entry.entry("attributes")
+        for name in stored.values:
+            values = mesh.get_attribute_by_unique_id(stored.integer(name))
+            if values is not None:
+                data = np.asarray(values["data"])
+                found.append((primitive.entry("attributes").accessor(name), data.reshape(len(data), -1)))
+        if sum(values.size for _, values in found) > LIMITS.values:
+            entry.fail("", "holds too many values")
+        self._decoded |= {accessor: values for accessor, values in found if accessor is not None}
 
     def close(self) -> None:
         """Free the bytes now: entries refer to the document and keep it until the next collection."""
         self._chunk = None
         self._lists.clear()
         self._loaded.clear()
+        self._decoded.clear()
 
     def all(self, key: str) -> list[Entry]:
         """One of the top-level lists: `nodes`, `meshes`, `accessors`, …"""
@@ -161,7 +193,15 @@ class Document:
         values = self._values(entry, widths)
         component = entry.integer("componentType")
         if entry.flag("normalized") and component in _LARGEST_VALUE:
-            return np.maximum(values.astype(np.float32) / np.float32(_LARGEST_VALUE[component]), -1)
+            return np.asarray(
+                np.maximum(values.astype(np.float32) / np.float32(_LARGEST_VALUE[component]), -1)
+            )
+        width = values.shape[1]
+        quantised = entry.entry("extensions").entry("WEB3D_quantized_attributes")
+        matrix = quantised.numbers("decodeMatrix", (width + 1) ** 2)
+        if matrix is not None:
+            matrix = matrix.reshape(width + 1, width + 1)
+            values = values.astype(np.float64) @ matrix[:width, :width] + matrix[width, :width]
         floats = values.astype(np.float32)
         if not np.isfinite(floats).all():
             entry.fail("", f"value {int(np.argwhere(~np.isfinite(floats))[0, 0])} is not a finite number")
@@ -193,6 +233,8 @@ class Document:
         if component not in _DTYPES:
             entry.fail("componentType", f"{component} is unknown")
         width, dtype, count = _WIDTHS[kind], np.dtype(_DTYPES[component]), entry.integer("count", low=1)
+        if entry in self._decoded:
+            return self._decoded[entry]
         if "bufferView" in entry.values:
             values = self._strided(entry, width, dtype, count)
         elif count * width > LIMITS.vertices:  # nothing in the file bounds how many
@@ -256,16 +298,15 @@ def open_document(path: Path) -> Document:
         stated = f"states version {version!r:.20}" if version else "states no asset.version"
         raise FormatError(f"is not glTF 2.0: it {stated}", path=path)
     required = document.root.values.get("extensionsRequired", [])
-    for extension in _COMPRESSIONS:
-        if isinstance(required, list) and extension in required:
+    for name in map(str, required if isinstance(required, list) else ()):
+        if name in _MESHOPT:
             raise FormatError(
-                f"is compressed with {extension}, which marey does not decode; decompress it first: "
+                f"is compressed with {name}, which marey does not decode; decompress it first: "
                 f"npx @gltf-transform/cli copy {path.name} plain{path.suffix}",
                 path=path,
             )
-    for name in required if isinstance(required, list) else ():
-        if str(name).endswith(_GEOMETRY):
-            raise FormatError(f"needs the extension {str(name)[:60]}, which marey does not read", path=path)
+        if name.endswith(_GEOMETRY) and name not in _READ:
+            raise FormatError(f"needs the extension {name[:60]}, which marey does not read", path=path)
     return document
 
 
@@ -291,6 +332,13 @@ def _glb_chunks(data: bytes, path: Path) -> tuple[bytes, Bytes | None]:
     if text is None:
         raise FormatError("the GLB holds no JSON chunk", path=path)
     return text, chunk
+
+
+def _is_compressed(primitive: Entry) -> bool:
+    """Whether the values of a mesh are there by Draco alone."""
+    positions = primitive.entry("attributes").accessor("POSITION")
+    bare = positions is not None and "bufferView" not in positions.values
+    return bare and DRACO in primitive.entry("extensions").values
 
 
 def _is_number(value: object) -> bool:

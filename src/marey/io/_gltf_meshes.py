@@ -9,16 +9,20 @@ into the binding, so that the joints are rigid (section 3.7.3). Cost: linear in 
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import Array
-from marey.errors import MareyWarning
+from marey._arrays import Array, Integers
+from marey.errors import FormatError, MareyWarning
+from marey.geometry import rotations as rot
 from marey.geometry.colour import to_srgb
-from marey.io._gltf_document import Entry, Floats, Integers, decoded_data_uri, file_beside
+from marey.io._atlas import Look, atlas
+from marey.io._files import quoted
+from marey.io._gltf_document import Entry, Floats, decoded_data_uri, file_beside
 from marey.io._gltf_nodes import Place, Scene, homogeneous
 from marey.io._limits import LIMITS
 from marey.io._meshes import image_type
@@ -29,6 +33,8 @@ T = TypeVar("T", bound=np.generic)
 
 # Where a vertex came from before it was split at a seam of the texture.
 ORIGIN = "_MAREY_VERTEX"
+# Where textures name images that are neither PNG nor JPEG.
+_IMAGES = ("EXT_texture_webp", "KHR_texture_basisu", "EXT_texture_avif")
 _TRIANGLES, _STRIP, _FAN, _POINTS = 4, 5, 6, 0
 _MAX_CORNERS = 4 * LIMITS.vertices
 Influences = tuple[NDArray[np.int64], Array]
@@ -44,14 +50,15 @@ class Part:
     faces: Integers
     uv: Array | None  # (corners, 2), v up
     uv_faces: Integers
-    colours: Array | None
-    plain: Array | None  # (3,), the colour of its material if that has no texture
+    colours: Array | None  # of its vertices, times that of its material
+    colour: Array  # (3,), of its material, linear
     targets: tuple[Entry | None, ...]  # accessors of the morph targets' positions
     default_weights: Array
     stored: int  # vertices in the file
     kept: Integers | slice  # which of those are ours
     image: Entry | None
     entry: Entry
+    instance: Array  # (4, 4), where in its node this copy stands
 
     def displacement(self, target: int) -> Floats | None:
         """How far a morph target moves each vertex, `(vertices, 3)`; None if it moves none."""
@@ -83,32 +90,68 @@ class Appearance:
 def read_parts(scene: Scene, nodes: list[int]) -> list[Part]:
     """The triangles of the meshes of some nodes (points where a mesh has nothing else)."""
     chosen = [(node, primitive) for node in nodes for primitive in _primitives(scene.mesh(node))]
+    places = {node: _instances(scene.nodes.entries[node]) for node in nodes}
     vertices = corners = displacements = 0
-    for _, primitive in chosen:
-        own = _element_count(primitive.entry("attributes").accessor("POSITION"))
-        vertices += own
-        corners += _element_count(primitive.accessor("indices"))
+    for node, primitive in chosen:
+        own, copies = _element_count(primitive.entry("attributes").accessor("POSITION")), len(places[node])
+        vertices += own * copies
+        corners += _element_count(primitive.accessor("indices")) * copies
         displacements += own * len(primitive.entries("targets"))
         if vertices > LIMITS.vertices or corners > _MAX_CORNERS:
             primitive.fail("", f"the file has more than {LIMITS.vertices} vertices or {_MAX_CORNERS} corners")
         if displacements > LIMITS.values:
             primitive.fail("targets", f"the file moves more than {LIMITS.values} vertices")
-    return [_read_part(scene, node, primitive) for node, primitive in chosen]
+    parts = ((node, _read_part(scene, node, primitive)) for node, primitive in chosen)
+    return [replace(part, instance=place) for node, part in parts for place in places[node]]
+
+
+def _instances(node: Entry) -> Array:
+    """Where in a node its mesh stands, `(copies, 4, 4)` (extension EXT_mesh_gpu_instancing)."""
+    stored = node.entry("extensions").entry("EXT_mesh_gpu_instancing").entry("attributes")
+    found = {name: stored.accessor(name) for name in ("TRANSLATION", "ROTATION", "SCALE")}
+    counts = {_element_count(accessor) for accessor in found.values() if accessor is not None}
+    if not counts or "skin" in node.values:
+        return np.eye(4)[None]
+    if len(counts) > 1 or max(counts) > LIMITS.values // 16:
+        stored.fail("", "should hold as many of each")
+
+    def values(name: str, width: int, default: list[float]) -> Array:
+        accessor = found[name]
+        if accessor is None:
+            return np.tile(default, (max(counts), 1))
+        return stored.document.floats(accessor, width).astype(np.float64)
+
+    turns = rot.to_matrix(rot.normalise(np.roll(values("ROTATION", 4, [0, 0, 0, 1.0]), 1, axis=1)))
+    linear = turns * values("SCALE", 3, [1.0] * 3)[:, None]
+    return homogeneous(linear, values("TRANSLATION", 3, [0.0] * 3))
 
 
 def appearance(parts: list[Part]) -> Appearance:
-    """The parts as one mesh, in their order; it has the texture that most faces use."""
+    """The parts as one mesh, in their order; their materials as one image where they differ."""
     starts = np.cumsum([0, *(len(part.positions) for part in parts)])
     faces = np.concatenate([part.faces + start for part, start in zip(parts, starts)])
-    image = _main_image(parts)
-    uv, uv_faces = None, None
-    if any(part.uv is not None for part in parts):
-        rows = [np.zeros((len(p.positions), 2)) if p.uv is None else p.uv for p in parts]
-        uv_starts = np.cumsum([0, *map(len, rows)])
-        corners = [p.faces if p.uv is None else p.uv_faces for p in parts]
-        uv, uv_faces = np.concatenate(rows), np.concatenate([c + s for c, s in zip(corners, uv_starts)])
-    texture = None if image is None else _read_texture(image)
-    return Appearance(faces, uv, uv_faces, _colours(parts), texture)
+    white = (1.0, 1.0, 1.0)
+    images = _read_textures(parts)
+    textures = [None if part.image is None or part.uv is None else images[part.image] for part in parts]
+    tints = [white if part.colours is not None else tuple(part.colour.tolist()) for part in parts]
+    materials = list(zip(textures, tints, strict=True))
+    different = list(dict.fromkeys(materials))
+    rows = [np.zeros((len(p.positions), 2)) if p.uv is None else p.uv for p in parts]
+    corners = [p.faces if p.uv is None else p.uv_faces for p in parts]
+    if any(textures) and (len(different) > 1 or different[0][1] != white):
+        looks = [Look(image, np.array(tint)) for image, tint in different]
+        numbers = np.array([different.index(material) for material in materials])
+        uv, uv_faces, texture = atlas(
+            np.concatenate([row[corner] for row, corner in zip(rows, corners)]),
+            np.repeat(numbers, [len(corner) for corner in corners]),
+            looks,
+        )
+        return Appearance(faces, uv, uv_faces, _colours(parts, [white] * len(parts)), texture)
+    if all(part.uv is None for part in parts):
+        return Appearance(faces, None, None, _colours(parts, tints), None)
+    uv_starts = np.cumsum([0, *map(len, rows)])
+    uv_faces = np.concatenate([c + s for c, s in zip(corners, uv_starts)])
+    return Appearance(faces, np.concatenate(rows), uv_faces, _colours(parts, tints), textures[0])
 
 
 def _primitives(mesh: Entry | None) -> list[Entry]:
@@ -137,6 +180,7 @@ def _attribute(primitive: Entry, name: str, *widths: int, rows: int | None = Non
 
 
 def _read_part(scene: Scene, node: int, primitive: Entry) -> Part:
+    primitive.document.decode(primitive)
     positions = _attribute(primitive, "POSITION", 3)
     if positions is None:
         primitive.fail("attributes.POSITION", "is missing")
@@ -154,13 +198,19 @@ def _read_part(scene: Scene, node: int, primitive: Entry) -> Part:
     if weights is None and mesh is not None:
         weights = mesh.numbers("weights", len(targets))
     material = primitive.referred("material", "materials")
-    surface = None if material is None else material.entry("pbrMetallicRoughness")
-    uv, image = _read_uv(primitive, surface, len(positions))
-    base = None if surface is None else surface.numbers("baseColorFactor", 4)
-    plain = None if base is None or image is not None else to_srgb(base[:3])
+    surface, names = None, ("baseColorTexture", "baseColorFactor")
+    if material is not None:
+        surface = material.entry("pbrMetallicRoughness")
+        glossy = material.entry("extensions").entry("KHR_materials_pbrSpecularGlossiness")
+        if glossy.values:
+            surface, names = glossy, ("diffuseTexture", "diffuseFactor")
+    info = None if surface is None else surface.entry(names[0])
+    uv, image = _read_uv(primitive, info, len(positions))
+    base = None if surface is None else surface.numbers(names[1], 4)
+    colour = np.ones(3) if base is None else np.clip(base[:3], 0, 1)
     colours, light = None, _attribute(primitive, "COLOR_0", 3, 4, rows=len(positions))
     if light is not None:
-        colours = to_srgb(light[:, :3].astype(np.float64) * (1.0 if base is None else base[:3]))[kept]
+        colours = to_srgb(light[:, :3].astype(np.float64) * colour)[kept]
     return Part(
         node=node,
         positions=positions[kept],
@@ -168,13 +218,14 @@ def _read_part(scene: Scene, node: int, primitive: Entry) -> Part:
         uv=uv,
         uv_faces=corners,
         colours=colours,
-        plain=plain,
+        colour=colour,
         targets=targets,
         default_weights=np.zeros(len(targets)) if weights is None else weights,
         stored=len(positions),
         kept=kept,
         image=image,
         entry=primitive,
+        instance=np.eye(4),
     )
 
 
@@ -206,15 +257,15 @@ def _read_origin(primitive: Entry, count: int) -> Integers | None:
     return origin
 
 
-def _read_uv(primitive: Entry, surface: Entry | None, count: int) -> tuple[Array | None, Entry | None]:
+def _read_uv(primitive: Entry, info: Entry | None, count: int) -> tuple[Array | None, Entry | None]:
     """Texture coordinates with v up, and the image they belong to."""
     image, channel, turn = None, 0, np.eye(3)
-    if surface is not None:
-        info = surface.entry("baseColorTexture")
-        texture = info.referred("index", "textures")
-        if texture is not None:
-            image = texture.referred("source", "images")
-            channel, turn = info.integer("texCoord", 0, high=16), _texture_transform(info)
+    texture = None if info is None else info.referred("index", "textures")
+    if info is not None and texture is not None:
+        others = (texture.entry("extensions").entry(name) for name in _IMAGES)
+        sources = (entry.referred("source", "images") for entry in (texture, *others))
+        image = next((source for source in sources if source is not None), None)
+        channel, turn = info.integer("texCoord", 0, high=16), _texture_transform(info)
     stored = _attribute(primitive, f"TEXCOORD_{channel}", 2, rows=count)
     if stored is None:
         return None, None
@@ -232,27 +283,27 @@ def _texture_transform(info: Entry) -> Array:
     return matrix if scale is None else matrix @ np.diag([*scale, 1.0])
 
 
-def _colours(parts: list[Part]) -> Array | None:
-    """Colours of all vertices, if some are stored or the parts are of different plain colours."""
-    plain = [np.ones(3) if part.plain is None else part.plain for part in parts]
-    if all(part.colours is None for part in parts) and all(np.array_equal(p, plain[0]) for p in plain):
+def _colours(parts: list[Part], plain: list[tuple[float, ...]]) -> Array | None:
+    """Colours of all vertices, if some are stored or those of the materials, linear light, differ."""
+    if all(part.colours is None for part in parts) and len(set(plain)) == 1:
         return None
     whole = [
-        np.repeat(p[None], len(part.positions), axis=0) if part.colours is None else part.colours
+        np.repeat(to_srgb(p)[None], len(part.positions), axis=0) if part.colours is None else part.colours
         for part, p in zip(parts, plain)
     ]
     return np.concatenate(whole)
 
 
-def _main_image(parts: list[Part]) -> Entry | None:
-    faces: dict[Entry, int] = {}
-    for part in parts:
-        if part.image is not None:
-            faces[part.image] = faces.get(part.image, 0) + len(part.faces)
-    if len(faces) > 1:
-        message = f"{parts[0].entry.path}: has {len(faces)} textures, marey keeps the one most faces use"
-        warnings.warn(message, MareyWarning, stacklevel=2)
-    return max(faces, key=lambda image: faces[image]) if faces else None
+def _read_textures(parts: list[Part]) -> dict[Entry, Texture | None]:
+    """The images of the parts; None, and one note, for those that are missing or of another format."""
+    found = {part.image: _read_texture(part.image) for part in parts if part.image is not None}
+    bad = [image for image, texture in found.items() if texture is None]
+    if bad:
+        name = quoted(bad[0].text("uri"))[1:-1] or bad[0].place
+        others = f" and {len(bad) - 1} others are" if len(bad) > 1 else " is"
+        message = f"{bad[0].path}: its image {name}{others} missing or no PNG, JPEG or WebP; left out"
+        warnings.warn(MareyWarning(message), stacklevel=2)
+    return found
 
 
 def _read_texture(image: Entry) -> Texture | None:
@@ -261,15 +312,15 @@ def _read_texture(image: Entry) -> Texture | None:
     elif image.text("uri").startswith("data:"):
         texture = Texture(data=decoded_data_uri(image))
     elif (file := file_beside(image)).is_file():
-        return Texture(path=file)
+        texture = Texture(path=file)
     else:
-        warnings.warn(f"{image.path}: its image {file.name} is missing; left out", MareyWarning, stacklevel=2)
         return None
-    if image_type(texture.encoded()) is None:
-        message = f"{image.path}: {image.place} is neither PNG nor JPEG; left out"
-        warnings.warn(message, MareyWarning, stacklevel=2)
-        return None
-    return texture
+    if image_type(texture.encoded()) is not None:
+        return texture
+    if texture.encoded()[8:12] == b"WEBP":
+        with suppress(FormatError):
+            return Texture.from_image(texture.read())
+    return None
 
 
 @dataclass
@@ -304,6 +355,7 @@ def read_skin(scene: Scene, parts: list[Part], joints: list[int]) -> SkinnedMesh
         else:
             to_rest, slots = _skinned(scene, binding, skin, part.node, joints)
             indices, weights = _read_influences(part, len(slots))
+        to_rest = to_rest @ part.instance
         positions.append(_shaped(part) @ to_rest[:3, :3].T + to_rest[:3, 3])
         influences.append((slots[indices], weights))
     bind = np.linalg.inv(np.array(binding.inverses))

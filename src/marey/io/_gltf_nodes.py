@@ -353,12 +353,12 @@ def _read_track(sampler: Entry, width: int, times: dict[Entry, Array]) -> Track:
     keys, output, read = sampler.accessor("input"), sampler.accessor("output"), sampler.document.floats
     if keys is None or output is None:
         sampler.fail("input" if keys is None else "output", "is missing")
-    interpolation = sampler.text("interpolation", "LINEAR")
+    interpolation = str(sampler.values.get("interpolation") or "LINEAR")
     if interpolation not in ("LINEAR", "STEP", "CUBICSPLINE"):
         sampler.fail("interpolation", f"{interpolation[:20]!r} is unknown")
     if keys not in times:
         times[keys] = read(keys, 1)[:, 0].astype(np.float64)
-        if (np.diff(times[keys]) <= 0).any():
+        if (np.diff(times[keys]) < 0).any():
             sampler.fail("input", "the key times do not increase")
     count = len(times[keys])
     values = read(output, width).astype(np.float64)
@@ -370,14 +370,17 @@ def _read_track(sampler: Entry, width: int, times: dict[Entry, Array]) -> Track:
         values = np.roll(values, 1, axis=-1)
         if interpolation != "CUBICSPLINE" and not values.any(axis=-1).all():
             sampler.fail("output", "one of the rotations is zero")
-    shape = (count, 3, -1) if parts == 3 else (count, -1)
-    return Track(times[keys], values.reshape(shape), interpolation)
+    values = values.reshape((count, 3, -1) if parts == 3 else (count, -1))
+    if (again := np.diff(times[keys]) == 0).any():  # of keys at one time, the last counts
+        last = np.append(~again, True)
+        return Track(times[keys][last], values[last], interpolation)
+    return Track(times[keys], values, interpolation)
 
 
 def _hermite(values: Array, start: NDArray[np.intp], share: Array, step: Array) -> Array:
     """Cubic splines of keys `(keys, 3, width)`: in-tangent, value, out-tangent."""
     s, s2, s3 = share, share**2, share**3
-    return (
+    return np.asarray(
         (2 * s3 - 3 * s2 + 1) * values[start, 1]
         + step * (s3 - 2 * s2 + s) * values[start, 2]
         + (3 * s2 - 2 * s3) * values[start + 1, 1]
@@ -388,7 +391,7 @@ def _hermite(values: Array, start: NDArray[np.intp], share: Array, step: Array) 
 def _apart(times: Array) -> Array:
     """Sorted times without those that differ from the one before only by rounding."""
     gaps = np.diff(times)
-    return times[np.concatenate([[True], gaps > 1e-5 + 4e-7 * np.abs(times[1:])])]
+    return np.asarray(times[np.concatenate([[True], gaps > 1e-5 + 4e-7 * np.abs(times[1:])])])
 
 
 def even_rate(times: Array) -> float | None:

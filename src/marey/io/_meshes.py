@@ -38,7 +38,8 @@ class Mesh:
     """One frame as a file has it, in the file's own unit and axes.
 
     face_text: the bytes its faces were read from; the same bytes mean the same faces
-    library: the line that names its material file
+    library: the lines that name its material files
+    joined: whether texture coordinates and texture are made of those of several materials
     """
 
     vertices: FloatArray
@@ -50,6 +51,7 @@ class Mesh:
     notes: dict[str, str] = field(default_factory=dict)
     face_text: bytes | None = None
     library: bytes | None = None
+    joined: bool = False
 
 
 # Turns the bytes of a file into its mesh; given the first mesh of the sequence, if this is a later one.

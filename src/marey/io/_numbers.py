@@ -147,7 +147,7 @@ class NumberText:
 
     def most_rows(self, columns: int) -> int:
         """Room for the rows there are: one a line, and a number and its separator take two bytes."""
-        return min(self._kernels.count_lines(self._buffer), self._buffer.size // (2 * columns) + 1)
+        return int(min(self._kernels.count_lines(self._buffer), self._buffer.size // (2 * columns) + 1))
 
     def fill(self, out: Array, columns: int = 0) -> int:
         """The next numbers into the flat `out`, as many as fit; how many there were (0 at the end).

@@ -17,8 +17,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import LARGEST_ARRAY
+from marey._arrays import LARGEST_ARRAY, BoolArray
 from marey.errors import FormatError, MareyError, require
+from marey.io import _annotations
 from marey.io._files import check_readable, quoted, read_bytes
 from marey.io._limits import LIMITS
 from marey.io._numbers import parse_table
@@ -58,6 +59,10 @@ class Table:
     """Whether a file of this kind holds metres if it does not say."""
     order_known: bool = True
     """Whether `frame` and `id` are known not to be exchanged."""
+    walks: BoolArray | None = None
+    """Rows by which a unit is told that neither the file nor its format says, `(rows,)`."""
+    stride_rate: bool = False
+    """Whether the frame rate is that of annotations, not of the frames that are counted."""
     find_line: Callable[[int], int] | None = None
 
     def line_of(self, row: int) -> int | None:
@@ -77,14 +82,25 @@ class Table:
 
 
 def read_table(path: Path) -> Table:
-    """The table of a text, CSV or Parquet file."""
-    return _read_parquet(path) if path.suffix.lower() == ".parquet" else _read_text(path)
+    """The table of a text, CSV, Parquet, `.vsp` or `.ndjson` file."""
+    ending = path.suffix.lower()
+    if ending == ".parquet":
+        return _read_parquet(path)
+    data = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
+    if ending == ".vsp":
+        columns = _annotations.splines(data, path)
+        everyone = np.ones(len(columns["x"]), np.bool_)
+        return Table(columns, frame_rate=_annotations.UCY_RATE, walks=everyone)
+    if ending == ".ndjson":
+        columns, rate = _annotations.json_lines(data, path)
+        return Table(columns, unit=1.0, frame_rate=rate, stride_rate=True)
+    if _annotations.SDD_ROW.fullmatch(data[: LIMITS.line].partition(b"\n")[0]):
+        columns, walks = _annotations.boxes(data, path)
+        return Table(columns, frame_rate=_annotations.SDD_RATE, walks=walks)
+    return _read_text(data, path)
 
 
-def _read_text(path: Path) -> Table:
-    data = read_bytes(path)
-    if data.startswith(b"\xef\xbb\xbf"):
-        data = data[3:]
+def _read_text(data: bytes, path: Path) -> Table:
     header = _header(data, path)
     rows = memoryview(data)[header.start :]
     names = header.names or COLUMNS_BY_COUNT.get(header.count, ())

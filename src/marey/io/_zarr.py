@@ -100,7 +100,8 @@ def _stored_chunks(array: Untyped) -> dict[str, tuple[int, bytes]]:
         keys = [key async for key in store.list_prefix(prefix) if key[-1] in "0123456789c"]
         return dict(await asyncio.gather(*map(look, keys)))
 
-    return sync(look_at_all())
+    found: dict[str, tuple[int, bytes]] = sync(look_at_all())
+    return found
 
 
 def _codecs(array: Untyped) -> list[str]:

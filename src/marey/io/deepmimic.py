@@ -83,7 +83,7 @@ def _unit_quaternions(values: Array, joint: str, path: Path) -> Array:
     if norms.min() < 0.1:
         frame = int(norms.argmin())
         raise FormatError(f"frame {frame}, joint {joint!r}: the quaternion is zero", path=path)
-    return values / norms[:, None]
+    return np.asarray(values / norms[:, None])
 
 
 def _uniform(durations: Array, rotations: Array, root: Array) -> tuple[Array, Array]:

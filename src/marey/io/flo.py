@@ -98,4 +98,4 @@ def _encoded(fields: FieldSeries, frame: int) -> bytes:
     values = fields.velocities[frame].astype("<f4")
     if fields.mask is not None:
         values[~fields.mask] = UNKNOWN
-    return TAG + np.array([fields.columns, fields.rows], dtype="<i4").tobytes() + values.tobytes()
+    return bytes(TAG + np.array([fields.columns, fields.rows], dtype="<i4").tobytes() + values.tobytes())

@@ -22,9 +22,10 @@ from marey._arrays import Array, checked, checked_rate, read_only
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.character import Character
-from marey.errors import FormatError, InputError, MareyWarning
+from marey.errors import FormatError, InputError, MareyWarning, require
 from marey.geometry import rotations as rot
 from marey.geometry.convention import unit_size
+from marey.io import _isolated
 from marey.io._gltf_document import open_document
 from marey.io._gltf_meshes import Part, appearance, read_parts, read_skin
 from marey.io._gltf_nodes import (
@@ -36,6 +37,7 @@ from marey.io._gltf_nodes import (
     carried_stretch,
     frames_of,
     opened,
+    read_clips,
     stretched,
 )
 from marey.io._gltf_write import Builder, build_character, build_motion, build_sequence, build_shapes
@@ -43,6 +45,9 @@ from marey.io._limits import LIMITS
 from marey.io._meshes import DEFAULT_RATE
 from marey.surface.sequence import MeshSequence
 from marey.surface.shapes import shapes_of
+
+# Of files whose meshes a native library decodes; a sound one is read at over 2 MB a second.
+_ALLOWANCE = _isolated.Allowance(30.0, 2e5, reserved_bytes=4 << 30, bytes_per_byte=200, memory="DATA")
 
 # Of a mesh sequence: more morph targets than this do not play in a browser. What is lost then is not seen.
 MOST_EXACT_FRAMES, UNSEEN = 100, 0.001
@@ -81,11 +86,23 @@ def facts(path: Path) -> dict[str, object]:
     return found if "clips" in found or len(names) < 2 else {**found, "clips": names}
 
 
+def read_compressed(
+    path: Path, *, clip: str | None, unit: float, frame_rate: float | None
+) -> Character | Motion | MeshSequence:
+    """What a file holds whose meshes a native library decodes, read in this process."""
+    return _read(path, clip, unit, frame_rate, decode_here=True)[0]
+
+
 def _read(
-    path: Path, clip: str | None, unit: float, frame_rate: float | None
+    path: Path, clip: str | None, unit: float, frame_rate: float | None, *, decode_here: bool = False
 ) -> tuple[Character | Motion | MeshSequence, list[str]]:
     """What a file holds, and the names of its animations."""
     with closing(open_document(path)) as document:
+        if document.is_compressed and not decode_here:
+            require("DracoPy", extra="draco")
+            options = {"clip": clip, "unit": unit, "frame_rate": frame_rate}
+            names = [one.name for one in read_clips(document)]
+            return _isolated.read(read_compressed, path, _ALLOWANCE, kind="glTF", **options), names
         scene = opened(document, clip=clip, unit=unit, frame_rate=frame_rate)
         try:
             # Absurd numbers overflow; what comes of them is refused as not finite by the data types.
@@ -199,11 +216,17 @@ def read_motions(scene: Scene, joints: list[int], *, rigid: bool = False) -> tup
         convention=scene.convention,
         name=scene.document.path.stem,
     )
-    motions = []
+    motions, scaled = [], set[int]()
     for clip in scene.clips:
         tracks = _tracks_of(clip, {*joints, *nodes.ancestors(joints[0])})
         if tracks:
-            motions.append(_read_motion(scene, joints, skeleton, clip, tracks, rigid))
+            motions.append(_read_motion(scene, joints, skeleton, clip, tracks, rigid, scaled))
+    if scaled:
+        listed = ", ".join(f"{scene.nodes.names[joint]!r:.60}" for joint in sorted(scaled)[:3])
+        scene.note(
+            f"its animations scale {len(scaled)} joints ({listed}{', …' * (len(scaled) > 3)}); "
+            "marey's joints are rigid, so the skin is not scaled with them"
+        )
     return tuple(motions) or (still,)
 
 
@@ -236,6 +259,8 @@ def read_sequence(scene: Scene) -> MeshSequence:
         _add_displacements(block, part, weights)
         if part.node not in places:
             places[part.node] = _placed_in_world(nodes, part.node, local)
+        if not np.array_equal(part.instance, np.eye(4)):
+            block[:] = block @ part.instance[:3, :3].T + part.instance[:3, 3]
         _carry(block, places[part.node], scene.convention.unit)
     look = appearance(parts)
     return MeshSequence(
@@ -258,14 +283,14 @@ def _read_motion(
     clip: Clip,
     tracks: list[Track],
     rigid: bool,
+    scaled: set[int],
 ) -> Motion:
     nodes, unit = scene.nodes, scene.convention.unit
     frames = frames_of(clip, tracks, len(joints), scene.frame_rate)
     local = frames.sampler(clip, nodes)
     rotations, positions, stretches = _local_poses(nodes, joints, local, len(frames.times))
     if rigid:
-        for joint, stretch in zip(joints, stretches):
-            _check_same_stretch(scene, joint, stretch, clip)
+        scaled |= {joint for joint, stretch in zip(joints, stretches) if _scaled(scene, joint, stretch)}
     positions *= unit
     away = np.abs(positions[:, 1:] - skeleton.offsets[1:]).max(initial=0)
     sliding = away > 1e-5 * np.abs(skeleton.offsets[1:]).max(initial=0)
@@ -307,16 +332,12 @@ def _placed_in_world(nodes: Nodes, node: int, local: Callable[[int], Place]) -> 
     return place
 
 
-def _check_same_stretch(scene: Scene, joint: int, stretch: Array | None, clip: Clip) -> None:
+def _scaled(scene: Scene, joint: int, stretch: Array | None) -> bool:
+    """Whether a clip scales a joint so that its skin would show it."""
     at_rest = scene.rest[joint].stretch
     now = np.eye(3) if stretch is None else stretch
     then = np.eye(3) if at_rest is None else at_rest
-    # Beyond it the skin is visibly wrong.
-    if np.abs(now - then).max() > 1e-4 * np.abs(then).max():
-        scene.note(
-            f"animation {clip.name!r:.60} scales joint {scene.nodes.names[joint]!r:.60}; marey's joints are "
-            "rigid, so the skin is not scaled with it"
-        )
+    return bool(np.abs(now - then).max() > 1e-4 * np.abs(then).max())
 
 
 def _joints(scene: Scene, others: set[int]) -> list[int]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from marey._work import Progress, tracked
-from marey.crowd.footage import Footage, Image
+from marey.crowd.fields import Footage, Image
 from marey.errors import FormatError, InputError
 from marey.io._files import check_readable, read_bytes, series_files, series_name, write_series
 from marey.io._limits import LIMITS
@@ -66,7 +66,7 @@ def read_image(file: Path) -> Image:
         raise FormatError(f"cannot be decoded ({error.err})", path=file) from error
     if image is None:
         raise FormatError("cannot be decoded: the image is damaged or cut off", path=file)
-    return cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
+    return np.asarray(cv2.cvtColor(image, cv2.COLOR_BGR2RGB))
 
 
 def encode_image(image: Image, ending: str) -> bytes:
@@ -86,19 +86,21 @@ def image_size(file: Path) -> tuple[int, int]:
     check_readable(file)
     try:
         with file.open("rb") as stream:
-            head = stream.read(24)
-            if head.startswith(b"\x89PNG\r\n\x1a\n") and head[12:16] == b"IHDR" and len(head) == 24:
-                columns, rows = (int(n) for n in np.frombuffer(head, dtype=">u4", offset=16))
-            elif head.startswith(b"\xff\xd8"):
-                stream.seek(2)
-                rows, columns = _jpeg_size(stream.read(1 << 22))
-            else:
-                raise FormatError("is neither a PNG nor a JPEG image", path=file)
+            return encoded_size(stream.read(1 << 22), file.stat().st_size, file)
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", path=file) from error
-    size = file.stat().st_size
+
+
+def encoded_size(head: bytes, size: int, path: Path | None = None) -> tuple[int, int]:
+    """Rows and columns of a PNG or JPEG of `size` bytes that begins like this."""
+    if head.startswith(b"\x89PNG\r\n\x1a\n") and head[12:16] == b"IHDR" and len(head) >= 24:
+        columns, rows = np.frombuffer(head, dtype=">u4", offset=16, count=2).tolist()
+    elif head.startswith(b"\xff\xd8"):
+        rows, columns = _jpeg_size(head[2:])
+    else:
+        raise FormatError("is neither a PNG nor a JPEG image", path=path)
     if not 0 < rows * columns <= min(LIMITS.pixels, max(1 << 22, LIMITS.pixels_a_byte * size)):
-        raise FormatError(f"declares {columns} × {rows} pixels in {size} bytes", path=file)
+        raise FormatError(f"declares {columns} × {rows} pixels in {size} bytes", path=path)
     return rows, columns
 
 

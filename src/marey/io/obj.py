@@ -1,7 +1,8 @@
 """Wavefront OBJ: a mesh, or a folder of meshes with one connectivity, with texture and vertex colours.
 
-`v` (with optional colours), `vt` and `f` in every index form are read; normals, groups, curves and all but
-the texture of a material are passed over. Polygons are cut into fans. Lines are sorted by NumPy and their
+`v` (with optional colours), `vt` and `f` in every index form are read, and of materials the colour map or the
+diffuse colour; several become one image (`_atlas`), or colours of vertices. Normals, groups and curves are
+passed over. Polygons are cut into fans. Lines are sorted by NumPy and their
 numbers parsed in bulk (`_numbers`), about 2 ns a byte; only what is irregular goes line by line. Of a
 sequence, the text of the faces is parsed once and then only compared. A texture goes beside the meshes, with
 a `.mtl` file.
@@ -13,20 +14,25 @@ import re
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from marey._arrays import AnyArray, Array, BoolArray, Bytes, Integers
-from marey.errors import FormatError, InputError
+from marey.errors import FormatError, InputError, MareyWarning
+from marey.geometry.colour import from_srgb
 from marey.geometry.mesh import fans
 from marey.io import _meshes
+from marey.io._atlas import Look, atlas
 from marey.io._files import line_number, quoted, read_bytes
 from marey.io._limits import LIMITS
-from marey.io._meshes import Mesh, MeshFiles
+from marey.io._meshes import Mesh, MeshFiles, image_type
 from marey.io._numbers import parse_table, to_floats
-from marey.surface.sequence import MeshSequence, Texture
+from marey.surface.sequence import MeshSequence
+
+_WHITE = Look(None, np.ones(3))
 
 # Whether a byte is not part of a word; a zero stands for the end of a line that goes on in the next.
 _GAP = np.isin(np.arange(256), list(b"\0\t\n\r #"))
@@ -57,21 +63,32 @@ def parse(data: bytes, path: Path, first: Mesh | None = None) -> Mesh:
     if len(lines.faces) and max([lines.vertices[-1], *lines.uvs[-1:]]) > lines.faces[0]:
         face_text = None
     textured = uv_faces >= 0
-    if textured.any() and not textured.all():
+    if not textured.all():
         # Corners without texture coordinates get one of their own.
         uv_faces[~textured] = len(uv)
         uv, face_text = np.concatenate([uv, np.zeros((1, 2))]), None
-    return Mesh(
+    mesh = Mesh(
         points[:, :3],
         faces,
         uv if textured.any() else None,
         uv_faces if textured.any() else None,
         _colours(points[:, 3:]) if points.shape[1] > 3 else None,
-        _texture(lines.library(), path.parent, first),
         notes=_notes(data),
         face_text=face_text,
         library=lines.library(),
     )
+    if first is not None and first.library == mesh.library:
+        if first.joined and len(first.faces) == len(faces):
+            return replace(mesh, uv=first.uv, uv_faces=first.uv_faces, texture=first.texture)
+        return replace(mesh, texture=first.texture)
+    looks = _looks(lines.text_of(lines.libraries), path.parent)
+    if not looks or not len(faces):
+        return mesh
+    names, used = lines.materials()
+    used = np.repeat(used, counts - 2)
+    bare = ~textured.any(axis=1) & textured.any()
+    materials = [looks.get(name, _WHITE) for name in names]
+    return _with_materials(mesh, materials, used, uv[uv_faces], bare)
 
 
 def _points_only(data: bytes, first: Mesh, path: Path) -> Mesh | None:
@@ -82,12 +99,15 @@ def _points_only(data: bytes, first: Mesh, path: Path) -> Mesh | None:
     lines, uvs = _Lines(data[:end], path), 0 if first.uv is None else len(first.uv)
     if len(lines.faces) or (len(lines.vertices), len(lines.uvs)) != (len(first.vertices), uvs):
         return None
+    if lines.library() != first.library:
+        return None  # with a texture of its own
     return Mesh(
         lines.points()[:, :3],
         first.faces,
         None if first.uv is None else lines.texture_coordinates(),
         first.uv_faces,
-        texture=_texture(lines.library(), path.parent, first),
+        texture=first.texture if lines.library() == first.library else None,
+        library=lines.library(),
     )
 
 
@@ -111,11 +131,23 @@ class _Lines:
         self.uvs = np.flatnonzero((letter == ord("v")) & (second == ord("t")) & _GAP[third])
         self.faces = np.flatnonzero((letter == ord("f")) & _GAP[second])
         self.libraries = np.flatnonzero((letter == ord("m")) & (second == ord("t")))
+        self.uses = np.flatnonzero((letter == ord("u")) & (second == ord("s")) & (third == ord("e")))
 
     def library(self) -> bytes | None:
-        """The last line that names a material file."""
-        named = self.libraries[-1:]
-        return self.data[self.words[named[0]] : self.stops[named[0]]] if len(named) else None
+        """The lines that name material files."""
+        return b"\n".join(self.text_of(self.libraries)) or None
+
+    def text_of(self, lines: Integers) -> list[bytes]:
+        """What follows the first word of some lines."""
+        texts = (self.data[self.words[line] : self.stops[line]][:1024] for line in lines.tolist())
+        return [text.partition(b" ")[2].strip() for text in texts]
+
+    def materials(self) -> tuple[list[bytes], Integers]:
+        """Names of the materials that faces use (first, empty: none), and which each face has."""
+        names = dict.fromkeys([b"", *self.text_of(self.uses)])
+        numbers = {name: number for number, name in enumerate(names)}
+        used = np.array([0, *(numbers[name] for name in self.text_of(self.uses))])
+        return list(names), used[np.searchsorted(self.uses, self.faces)]
 
     def points(self) -> Array:
         """Vertices `(vertices, 3)`, or with their colours `(vertices, 6)` if the first has one."""
@@ -239,7 +271,7 @@ def _indices(text: Bytes, at: Integers) -> Integers | None:
 
 
 def _is_blank(text: Bytes) -> BoolArray:
-    return (text == 32) | (text == 9) | (text == 0)
+    return np.asarray((text == 32) | (text == 9) | (text == 0))
 
 
 def _colours(values: Array) -> Array:
@@ -252,27 +284,74 @@ def _notes(data: bytes) -> dict[str, str]:
     return _meshes.notes_in(first_line[1:]) if first_line.startswith("#") else {}
 
 
-def _texture(line: bytes | None, folder: Path, first: Mesh | None) -> Texture | None:
-    """The texture of the material file that a line names; that of the first mesh if it names the same."""
-    if line is None or (first is not None and line == first.library):
-        return None if line is None or first is None else first.texture
-    return _colour_map(folder, _text(line[:1024].removeprefix(b"mtllib")))
+def _with_materials(
+    mesh: Mesh, materials: list[Look], used: Integers, corners: Array, bare: BoolArray
+) -> Mesh:
+    """A mesh with an image of all its materials, or with colours of its vertices if none has an image.
+
+    Args:
+        used: `(faces,)`, the material of each face.
+        corners: `(faces, 3, 2)`, texture coordinates.
+        bare: `(faces,)`, faces without such coordinates, which have the plain colour of their material.
+    """
+    looks = [*materials, *(Look(None, look.colour) for look in materials)]
+    number = used + len(materials) * (bare | np.array([look.image is None for look in materials])[used])
+    different, number = np.unique(number, return_inverse=True)
+    looks = [looks[i] for i in different]
+    images = [look.image for look in looks if look.image is not None]
+    if not images:
+        if mesh.colours is not None or all(np.array_equal(look.colour, np.ones(3)) for look in looks):
+            return mesh
+        colours, own = np.ones((len(mesh.vertices), 3)), np.full(len(mesh.vertices), -1)
+        own[mesh.faces] = number[:, None]
+        if (own[mesh.faces] == number[:, None]).all():
+            colours[own >= 0] = np.stack([look.plain for look in looks])[own[own >= 0]]
+            return replace(mesh, colours=colours)
+    elif len(set(images)) == 1 and len(images) == len(looks):
+        return replace(mesh, texture=images[0])
+    uv, uv_faces, texture = atlas(corners, number, looks)
+    return replace(
+        mesh, uv=uv, uv_faces=uv_faces.astype(np.int32), texture=texture, joined=True, face_text=None
+    )
 
 
-def _colour_map(folder: Path, library: str) -> Texture | None:
-    """The first colour map of a material file beside the mesh."""
-    file = _meshes.contained_file(folder, library) or _meshes.contained_file(folder, library.split(" ")[0])
-    if file is None or not 0 < file.stat().st_size <= LIMITS.small_json:
-        return None
-    for line in read_bytes(file).splitlines():
-        words = line.split(maxsplit=1)
-        if len(words) == 2 and words[0].lower() == b"map_kd":
-            name = _text(words[1])
-            # Options such as `-s 1 1 1` come before the name.
-            texture = _meshes.texture_beside(folder, name.split()[-1] if name.startswith("-") else name)
-            if texture is not None:
-                return texture
-    return None
+def _looks(libraries: list[bytes], folder: Path) -> dict[bytes, Look]:
+    """The materials in files beside the mesh: colour maps, or colours where there is none.
+
+    Faces may use no material, called by the empty name; it is the first one.
+    """
+    found: dict[bytes, Look] = {}
+    for library in libraries:
+        name = _text(library)
+        file = _meshes.contained_file(folder, name) or _meshes.contained_file(folder, name.split(" ")[0])
+        if file is None or not 0 < file.stat().st_size <= LIMITS.small_json:
+            continue
+        material = b""
+        for line in read_bytes(file).splitlines():
+            key, _, value = line.strip().replace(b"\t", b" ").partition(b" ")
+            look, value = found.get(material, _WHITE), value.strip()
+            match key.lower():
+                case b"newmtl":
+                    material = value
+                    found.setdefault(material, _WHITE)
+                case b"kd":
+                    with suppress(InputError):
+                        colour = from_srgb(np.array(to_floats(value.split()[:3])))
+                        if colour.shape == (3,) and np.isfinite(colour).all() and look.image is None:
+                            found[material] = Look(None, colour)
+                case b"map_kd":
+                    # Options such as `-s 1 1 1` come before the name.
+                    name = _text(value)
+                    name = name.split()[-1] if name.startswith("-") else name
+                    texture = _meshes.texture_beside(folder, name) if name else None
+                    if texture is not None and image_type(texture.encoded()) is None:
+                        message = f"{texture.path}: is neither PNG nor JPEG; left out"
+                        warnings.warn(MareyWarning(message), stacklevel=2)
+                    elif texture is not None:
+                        found[material] = Look(texture, np.ones(3))
+    if found:
+        found.setdefault(b"", next(iter(found.values())) if len(found) == 1 else _WHITE)
+    return found
 
 
 def _text(name: bytes) -> str:

@@ -133,6 +133,8 @@ def _read_header(data: bytes, path: Path) -> _Header:
                 pass
             case ["comment", *words]:
                 comments.append(" ".join(words))
+            case [first, *_] if first not in ("format", "element", "property") and not elements:
+                pass  # a comment without its keyword
             case ["format", name, _] if name in FORMATS:
                 file_format = name
             case ["element", name, rows] if rows.isascii() and rows.isdigit() and len(rows) < 18:

@@ -69,11 +69,12 @@ def read(
         if progress is not None:
             progress(rows.stop, layout.frames)
     try:
-        return replace(
+        moved: MeshSequence = replace(
             mesh, vertices=read_only(vertices), frame_rate=rate, textures=mesh.textures[:1], name=path.stem
         )
     except MareyError as error:
         raise FormatError(str(error), path=path) from error
+    return moved
 
 
 def facts(path: Path) -> dict[str, object]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from marey._arrays import Array
+from marey.body.markers import Markers
 from marey.body.trackers import Trackers
 from marey.errors import FormatError
 from marey.io._files import quoted
@@ -46,8 +47,9 @@ def read(path: Path, *, frame_rate: float | None = None) -> Trackers:
     return Trackers(names, positions, rate, rotations if turned else None, name=path.stem)
 
 
-def write(trackers: Trackers, path: Path) -> None:
-    """A table that :func:`read` takes back."""
+def write(data: Trackers | Markers, path: Path) -> None:
+    """A table that :func:`read` takes back, as trackers; cells of what was not seen are empty."""
+    trackers = Trackers(data.names, data.positions, data.frame_rate) if isinstance(data, Markers) else data
     header, blocks = ["time"], [np.arange(trackers.frames)[:, None] / trackers.frame_rate]
     for i, name in enumerate(trackers.names):
         for ends, values in ((POSITION, trackers.positions), (ROTATION, trackers.rotations)):

@@ -119,6 +119,8 @@ def _tracks(table: Table, path: Path, frame_rate: float | None, unit: float | No
     columns = table.columns
     dense = dense_from_rows(columns["frame"], columns["id"], columns["x"], columns["y"])
     rate = rate or _rate_of(columns)
+    if rate and table.stride_rate and frame_rate is None:
+        rate *= dense.frame_step
     usual = ANNOTATIONS_PER_SECOND * dense.frame_step if dense.frame_step > 1 else USUAL_RATE
     size = unit or table.unit or _unit(table, rate or usual, path)
     if rate is None:
@@ -192,6 +194,8 @@ def _unit(table: Table, rate: float, path: Path) -> float:
     columns = table.columns
     lengths, frames = steps(columns["frame"], columns["id"], columns["x"], columns["y"])
     speeds = lengths / frames * rate
+    if table.walks is not None:
+        return _unit_of_walkers(table, rate, path)
     if table.metres:
         brisk = brisk_speed(speeds)
         if brisk > TOO_FAST:
@@ -201,6 +205,19 @@ def _unit(table: Table, rate: float, path: Path) -> float:
     if guessed != "m":
         _warn(path, f"states no unit; how people walk says {guessed}; else give unit='m' (--from-unit m)")
     return UNITS[guessed]
+
+
+def _unit_of_walkers(table: Table, rate: float, path: Path) -> float:
+    """Metres, or else pixels as large as makes people on foot walk as people do, by their steps a second."""
+    frame, walks = table.columns["frame"], table.walks
+    some = (np.mod(frame, max(round(rate), 1)) == 0) & (walks if walks is not None and walks.any() else True)
+    lengths, frames = steps(*(table.columns[name][some] for name in ("frame", "id", "x", "y")))
+    brisk = brisk_speed(lengths / frames * rate)
+    if 0.3 < brisk < 5 or not brisk > 0:
+        return 1.0
+    size = float(f"{BRISK / brisk:.2g}")
+    _warn(path, f"its positions are pixels; {size:g} m each makes people walk as they do; else give unit=")
+    return size
 
 
 def _warn(path: Path, message: str) -> None:

@@ -30,7 +30,7 @@ from marey.geometry.colour import from_srgb, to_srgb
 from marey.geometry.convention import UNITS, Convention, UpAxis, unit_size
 from marey.geometry.mesh import fans
 from marey.io import _isolated
-from marey.io._files import Untyped, atomic_write, check_readable, unique_names
+from marey.io._files import Untyped, atomic_write, check_readable, quoted, unique_names
 from marey.io._gltf_nodes import even_rate
 from marey.io._json import Json
 from marey.io._limits import LIMITS
@@ -266,11 +266,17 @@ def read_meshes(
     """The meshes of a stage as one sequence."""
     check_readable(path)
     try:
-        stage = _opened(path)
+        root, outside = _without_outside(path)
+        stage = _opened(root, path)
         convention = _convention(stage, unit, up)
         parts = [_part(mesh, path) for mesh in _meshes(stage)]
         if not parts:
-            raise FormatError("holds no mesh", path=path)
+            drawn = (prim for prim in stage.Traverse() if prim.IsA(UsdGeom.Gprim))
+            shapes = [str(prim.GetTypeName()) for prim in drawn if not prim.IsA(UsdGeom.Mesh)]
+            why = f", but a {shapes[0]}, which is not read" if shapes else ""
+            raise FormatError(f"holds no mesh{why}{_outside(outside)}", path=path)
+        if outside:
+            warnings.warn(MareyWarning(_outside(outside).removeprefix("; ")), stacklevel=2)
         codes, rate = _frames(stage, parts, frame_rate, path)
         vertices = _placed(stage, parts, codes, convention, path)
         return MeshSequence(
@@ -298,8 +304,36 @@ def _reason(error: Exception, path: Path) -> str:
         return type(error).__name__
 
 
-def _opened(path: Path) -> Untyped:
-    stage = Usd.Stage.Open(str(path))
+def _without_outside(path: Path) -> tuple[Untyped, list[str]]:
+    """The layer of a file, in memory without references out of its folder, and what these were."""
+    root, home = Sdf.Layer.FindOrOpen(str(path)), path.parent.resolve()
+    waiting, known, outside = [root], set[str](), list[str]()
+    while waiting:
+        layer = waiting.pop()
+        for asset in filter(None, layer.GetCompositionAssetDependencies()):
+            place = str(Sdf.ComputeAssetPathRelativeToLayer(layer, asset))
+            file = Path(place.partition("[")[0]).resolve()
+            if not file.is_relative_to(home):
+                if not layer.UpdateCompositionAssetDependency(asset, ""):
+                    raise FormatError(f"refers to {quoted(asset)}, which lies outside its folder", path=path)
+                outside += [asset] if "://" in asset or file.exists() else []
+            elif place not in known:
+                known.add(place)
+                with suppress(Tf.ErrorException):  # is missing or damaged, which the stage passes over
+                    waiting += filter(None, [Sdf.Layer.FindOrOpen(place)])
+    return root, outside
+
+
+def _outside(assets: list[str]) -> str:
+    if not assets:
+        return ""
+    return (
+        f"; refers to {quoted(assets[0])}, outside its folder, which is not opened (usdcat --flatten joins)"
+    )
+
+
+def _opened(root: Untyped, path: Path) -> Untyped:
+    stage = Usd.Stage.Open(root)
     codes_per_second = float(stage.GetTimeCodesPerSecond())
     if not 0 < codes_per_second < float("inf"):
         raise FormatError(f"its timeCodesPerSecond is {codes_per_second:g}", path=path)
@@ -314,7 +348,7 @@ def _opened(path: Path) -> Untyped:
 
 def _convention(stage: Untyped, unit: str | float | None, up: UpAxis | None) -> Convention:
     own: UpAxis = "z" if UsdGeom.GetStageUpAxis(stage) == UsdGeom.Tokens.z else "y"
-    stated = float(UsdGeom.GetStageMetersPerUnit(stage))
+    stated = float(stage.GetMetadata("metersPerUnit"))  # of 32 bits in some files
     # A float of 32 bits is 0.01 but for rounding.
     known = next((size for size in UNITS.values() if abs(stated - size) < 1e-6 * size), stated)
     return Convention(known if unit is None else unit_size(unit), own if up is None else up)
@@ -327,7 +361,10 @@ def _meshes(stage: Untyped) -> list[Untyped]:
     purposes = (UsdGeom.Tokens.default_, UsdGeom.Tokens.render)
     visible = [m for m in meshes if m.ComputeVisibility() != UsdGeom.Tokens.invisible]
     shown = [m for m in visible if m.ComputePurpose() in purposes]
-    return [m for m in shown or meshes if len(m.GetPointsAttr().Get(Usd.TimeCode.EarliestTime()) or ())]
+    points = (mesh.GetPointsAttr().Get(Usd.TimeCode.EarliestTime()) for mesh in shown or meshes)
+    return [
+        m for m, p in zip(shown or meshes, points, strict=True) if isinstance(p, Vt.Vec3fArray) and len(p)
+    ]
 
 
 def _part(mesh: Untyped, path: Path) -> _Part:

@@ -21,7 +21,7 @@ import numpy as np
 
 from marey._arrays import checked_rate
 from marey._work import Progress, tracked
-from marey.crowd.footage import Footage, Image
+from marey.crowd.fields import Footage, Image
 from marey.errors import FormatError, InputError, require
 from marey.io._files import Untyped, atomic_write, check_readable, time_facts
 from marey.io._limits import LIMITS
@@ -219,13 +219,14 @@ def _decoded(index: _Index, key: tuple[int, int] | None) -> Iterator[Untyped]:
 
 def _time(packet: Untyped) -> int | None:
     """Time stamp of a packet or frame."""
-    return packet.pts if packet.pts is not None else packet.dts
+    time: int | None = packet.pts if packet.pts is not None else packet.dts
+    return time
 
 
 def _image(frame: Untyped, index: _Index) -> Image:
     if (frame.height, frame.width) != (index.rows, index.columns):
         frame = frame.reformat(width=index.columns, height=index.rows)
-    return frame.to_ndarray(format="rgb24")
+    return np.asarray(frame.to_ndarray(format="rgb24"))
 
 
 @contextmanager

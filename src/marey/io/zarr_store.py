@@ -475,7 +475,7 @@ class _FieldStore(_Store):
             self.fail(f"its mask is {mask.shape}")
 
     def bytes_of(self, frames: int) -> int:
-        return frames * math.prod(self.array.shape[1:]) * max(4, self.array.dtype.itemsize)
+        return int(frames * math.prod(self.array.shape[1:]) * max(4, self.array.dtype.itemsize))
 
     def part(self, rows: slice) -> FieldSeries:
         with _zarr.damaged(self.path, f"frames {rows.start} to {rows.stop} are damaged"):

@@ -248,7 +248,7 @@ def _fade(x: Array, samples: Array, step: float) -> Array:
     here, before, earlier = samples
     speed = (3 * here - 4 * before + earlier) / (2 * step) * FADE
     t = np.clip(x / FADE, 0.0, 1.0)[:, None]
-    return (1 - t) ** 2 * (here + t * (2 * here + speed))
+    return np.asarray((1 - t) ** 2 * (here + t * (2 * here + speed)))
 
 
 def _leg_rotations(leg: _Leg, pelvis: Array, ankle: Array) -> dict[str, Array]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from marey.crowd.footage import Footage, Image
+from marey.crowd.fields import Footage, Image
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.samples.street import LENGTH, WIDTH, crowd
@@ -57,7 +57,7 @@ def _pavement(rows: int, columns: int, scale: int) -> Image:
     grey += 5 * np.sin(211.0 * row + 57.0 * column) * np.sin(173.0 * column - 91.0 * row)
     joint = (row % 0.5 < 0.025) | ((column + 0.25 * (row // 0.5 % 2)) % 0.5 < 0.025)
     grey = np.where(joint, 118, grey)
-    return np.clip(grey[..., None] * [1.0, 0.98, 0.95], 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(grey[..., None] * [1.0, 0.98, 0.95], 0, 255).astype(np.uint8))
 
 
 def _drawn(image: Image, tracks: Tracks, heading: np.ndarray, frame: int, scale: int) -> Image:

@@ -154,7 +154,7 @@ def _avoidance(position: Array, velocity: Array) -> Array:
     size = STRENGTH * np.exp(-time / HORIZON) / time**2 * (2 / time + 1 / HORIZON) / speed
     away = -v + (approach[..., None] * v + speed[..., None] * x) / root[..., None]
     push = np.where(meets[..., None], size[..., None] * away, 0.0).sum(axis=1)
-    return push * np.minimum(1.0, 4.0 / (np.linalg.norm(push, axis=1, keepdims=True) + 1e-9))
+    return np.asarray(push * np.minimum(1.0, 4.0 / (np.linalg.norm(push, axis=1, keepdims=True) + 1e-9)))
 
 
 def _walls(position: Array) -> Array:
@@ -164,7 +164,7 @@ def _walls(position: Array) -> Array:
 
 
 def _parted(position: Array) -> Array:
-    """Whoever stands too close to another is moved away, half the way each."""
+    """People too close to each other are moved apart, half of it each."""
     for _ in range(3):
         x = position[:, None] - position[None]
         distance = np.sqrt(np.einsum("ijk,ijk->ij", x, x)) + np.eye(len(position))

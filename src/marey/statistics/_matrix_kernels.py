@@ -72,22 +72,3 @@ def permuted_products(
             part += np.float32(fixed[i, j] * row[order[j]])
         total += float(part)
     return total
-
-
-@njit(**OPTIONS)
-def class_sums(
-    fixed: NDArray[np.float32],
-    moved: NDArray[np.float32],
-    classes: NDArray[np.int16],
-    order: NDArray[np.uint32],
-    sums: Array,
-) -> None:
-    """Add to `sums` `(classes, 3)` those of moved, moved², fixed · moved over the pairs j < i of a class."""
-    for i in range(1, len(order)):
-        row = moved[order[i]]
-        for j in range(i):
-            y = np.float64(row[order[j]])
-            kind = classes[i, j]
-            sums[kind, 0] += y
-            sums[kind, 1] += y * y
-            sums[kind, 2] += fixed[i, j] * y

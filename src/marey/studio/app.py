@@ -59,10 +59,11 @@ class Studio:
         from marey.studio.body.room import BodyRoom
         from marey.studio.crowd.room import CrowdRoom
         from marey.studio.markers import MarkersRoom
+        from marey.studio.physics import PhysicsRoom
         from marey.studio.surface.room import SurfaceRoom
 
         workspace, gui = self.workspace, self.workspace.gui
-        kinds: tuple[type[AnyRoom], ...] = (BodyRoom, SurfaceRoom, CrowdRoom, MarkersRoom)
+        kinds: tuple[type[AnyRoom], ...] = (BodyRoom, SurfaceRoom, CrowdRoom, PhysicsRoom, MarkersRoom)
         self._choice = gui.add_button_group("Room", [kind.title for kind in kinds])
         self._choice.on_click(workspace.callback(lambda event: self._switch(event.target.value)))
         self._caption = gui.add_markdown("")
@@ -113,43 +114,43 @@ class Studio:
         from marey.io import load
 
         def read(progress: Progress) -> list[tuple[Path, object]]:
-            things = []
+            loaded = []
             with warnings.catch_warnings(record=True) as doubtful:
                 warnings.simplefilter("always", MareyWarning)
                 for done, path in enumerate(paths):
                     progress(done, len(paths))
-                    things.append((path, load(path)))
+                    loaded.append((path, load(path)))
             for warning in doubtful:
                 self.workspace.notify(str(warning.message), "Please check")
-            return things
+            return loaded
 
-        def show(things: list[tuple[Path, object]]) -> None:
-            for path, thing in things:
-                self.show(thing, path.name)
+        def show(loaded: list[tuple[Path, object]]) -> None:
+            for path, data in loaded:
+                self.show(data, path.name)
 
         self.workspace.jobs.run(f"opening {', '.join(path.name for path in paths)}", read, show)
 
     def open_sample(self, name: str) -> None:
-        """Make a built-in thing aside, and show it."""
+        """Make a built-in sample aside, and show it."""
         makers: Samples = {}
         for room in self.rooms:
             makers |= room.samples()
         if name not in makers:
             raise InputError("choose a sample first")
         self.workspace.jobs.run(
-            f"making the sample {name}", lambda _: makers[name](), lambda thing: self.show(thing, name)
+            f"making the sample {name}", lambda _: makers[name](), lambda data: self.show(data, name)
         )
 
-    def show(self, thing: object, name: str) -> None:
-        """Show something that was loaded in the room it belongs to."""
+    def show(self, data: object, name: str) -> None:
+        """Show data that was loaded in the room it belongs to: the one that is shown, if it takes it."""
         with self.workspace.lock:
-            for room in self.rooms:
-                if isinstance(thing, room.accepts):
-                    room.open(thing, name)
+            for room in (self.active, *self.rooms):
+                if isinstance(data, room.accepts):
+                    room.open(data, name)
                     room.name = name
                     self.activate(room)
                     return
-        kind = type(thing).__name__
+        kind = type(data).__name__
         raise InputError(f"{name}: the studio has no room for a {kind}; try  marey view {name} -o image.png")
 
     def activate(self, chosen: AnyRoom) -> None:
@@ -203,9 +204,12 @@ class Studio:
         self._refresh()
 
     def _switch(self, title: str) -> None:
-        room = self.room(title)
+        room, before = self.room(title), self.active
         self.activate(room)
-        if room.history is None:
+        shown = None if before.history is None else before.shared(before.state)
+        if room.history is None and isinstance(shown, room.accepts):
+            self.show(shown, before.name)
+        elif room.history is None:
             self.open_sample(next(iter(room.samples())))
 
     def _exports(self) -> Sequence[Export]:

@@ -20,6 +20,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from marey._arrays import Array
+from marey.views import style
+
 if TYPE_CHECKING:
     from viser import (
         GuiApi,
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
         GuiMarkdownHandle,
         GuiNumberHandle,
         GuiSliderHandle,
+        GuiUplotHandle,
         GuiVector3Handle,
     )
 
@@ -123,9 +127,29 @@ def band(rows: int, columns: int) -> GuiImageHandle:
     return _handle(Control("image", (np.full((rows, columns, 3), 244, np.uint8),), {"visible": False}))
 
 
+def curves(x: str, *names: str) -> GuiUplotHandle:
+    """Curves over `x`; a tool sets their `data`: `x`, then values of each name."""
+    from viser import uplot
+
+    tones = (style.PALETTE[0], style.PALETTE[1])
+    lines = [uplot.Series(label=name, stroke=tone, width=2.0) for name, tone in zip(names, tones)]
+    nothing = tuple(np.zeros(1) for _ in range(len(names) + 1))
+    look = {"scales": {"x": uplot.Scale(time=False)}, "aspect": 1.8}
+    return _handle(Control("uplot", (nothing, (uplot.Series(label=x), *lines)), look))
+
+
+def fix_axes(plot: GuiUplotHandle, lines: Array) -> None:
+    """Axes that hold all of `lines` `(1 + curves, n)`, so that curves can grow in them."""
+    from viser import uplot
+
+    across, up = (0.0, float(lines[0, -1])), (0.0, 1.05 * max(float(lines[1:].max()), 1e-3))
+    plot.scales = {"x": uplot.Scale(time=False, range=across), "y": uplot.Scale(range=up)}
+
+
 def several(controls: list[Handle], *, on: str, live: bool = False) -> list[Handle]:
     """Controls of one kind; `on` answers a change of any of them, or takes all their values if `live`."""
-    return _handle(Control("several", tuple(controls), on=on, live=live))
+    declaration: list[Handle] = _handle(Control("several", tuple(controls), on=on, live=live))
+    return declaration
 
 
 def button(

@@ -96,4 +96,4 @@ def on_ground(origin: ArrayLike, direction: ArrayLike) -> Array | None:
     start, along = np.asarray(origin, dtype=np.float64), np.asarray(direction, dtype=np.float64)
     if along[1] * start[1] >= 0:
         return None
-    return (start - along * start[1] / along[1])[[0, 2]]
+    return np.asarray((start - along * start[1] / along[1])[[0, 2]])

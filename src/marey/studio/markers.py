@@ -18,10 +18,9 @@ from marey.studio.body.exports import write_points
 from marey.studio.controls import button, checkbox, choice, slider, text
 from marey.studio.exports import files_of
 from marey.studio.layers.group import segments
-from marey.studio.room import Export, Layer, Room, Samples, Tool
+from marey.studio.room import Export, Layer, Room, Samples, Tool, part
 from marey.studio.settings import THEME
 from marey.studio.text import escape_markdown
-from marey.studio.workspace import Workspace
 from marey.views import style
 
 if TYPE_CHECKING:
@@ -40,10 +39,8 @@ class PointsLayer(Layer[State]):
     """The markers of a frame; those that are not seen lie far below."""
 
     room: MarkersRoom
+    drawn_from = ("markers", "chosen")
     points: PointCloudHandle
-
-    def key(self, state: State) -> tuple[object, ...]:
-        return state.markers, state.chosen
 
     def set(self, state: State) -> None:
         tones = style.linear(style.PALETTE)[np.arange(len(state.markers.names)) % len(style.PALETTE)]
@@ -64,6 +61,7 @@ class DisplayTool(Tool[State]):
     """Which marker stands out, its path, and which markers are not seen."""
 
     room: MarkersRoom
+    drawn_from = ("markers", "chosen")
     title, collapsible = "Display", False
     which = choice("Marker", ("none",), "Which marker stands out", on="choose")
     path = checkbox("Path", True, "The path of that marker", on="redraw")
@@ -74,9 +72,6 @@ class DisplayTool(Tool[State]):
         names = tuple(self.which.options)
         chosen = names.index(self.which.value)
         return replace(self.state, chosen=chosen - 1 if chosen else None)
-
-    def key(self, state: State) -> tuple[object, ...]:
-        return state.markers, state.chosen
 
     def set(self, state: State) -> None:
         names = ("none", *state.markers.names)
@@ -134,13 +129,10 @@ class MarkersRoom(Room[State]):
 
     title = "Markers"
     accepts = (Markers,)
-
-    def __init__(self, workspace: Workspace):
-        super().__init__(workspace)
-        self.size = 1.7
-        self.points = self.add(PointsLayer)
-        self.display = self.add(DisplayTool)
-        self.cut = self.add(CutTool)
+    size = 1.7
+    points = part(PointsLayer)
+    display = part(DisplayTool)
+    cut = part(CutTool)
 
     def samples(self) -> Samples:
         return {"walking markers": sample}
@@ -149,7 +141,7 @@ class MarkersRoom(Room[State]):
         return state.markers.frames, state.markers.frame_rate, 0
 
     def exports(self, state: State) -> Sequence[Export]:
-        markers, stem = state.markers, Path(self.name).stem or "markers"
+        markers, stem = state.markers, self.stem
 
         def table(path: Path) -> None:
             write_points(markers.names, markers.positions, markers.frame_rate, path)
@@ -163,6 +155,10 @@ class MarkersRoom(Room[State]):
             raise InputError(f"{name}: no marker is ever seen")
         self.size = float(np.clip(np.median(_heights(data)), 0.05, 1e3))
         self.begin(State(data))
+
+    def look(self) -> None:
+        markers = self.state.markers
+        seen = markers.positions[markers.present] if markers.present.any() else np.zeros((1, 3))
         low, high = seen.min(axis=0), seen.max(axis=0)
         self.workspace.look(0.5 * (low + high), max(self.size, 0.7 * float((high - low).max())))
 

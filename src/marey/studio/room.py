@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -119,9 +120,13 @@ class History(Generic[S]):
 
 
 class Layer(Generic[S]):
-    """Something drawn of the states of a room, in a group of the scene; subclasses say which room it is."""
+    """Something drawn of the states of a room, in a group of the scene; subclasses say which room it is.
+
+    drawn_from: names of what in the state it is set from: it is set again when one of these is another
+    """
 
     room: Any
+    drawn_from: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, room: Room[S]):
         self.room, self.workspace = room, room.workspace
@@ -129,10 +134,6 @@ class Layer(Generic[S]):
 
     def opened(self, state: S) -> None:
         """Something else was opened; `state` is its first."""
-
-    def key(self, state: S) -> tuple[object, ...]:
-        """What it is drawn from: it is set again when one of these is another."""
-        return ()
 
     def set(self, state: S) -> None:
         """Draw what does not change from frame to frame."""
@@ -212,8 +213,8 @@ class Tool(Layer[S]):
 class Room(Generic[S]):
     """Controls on the page and things in the scene under `/title`; a frozen state says all that is shown.
 
-    Subclasses :meth:`add` layers and tools in `__init__`, after calling this one. All methods are called
-    holding the workspace's lock.
+    Subclasses name their layers and tools with :func:`part`, in the order in which they are drawn and placed
+    on the page. All methods are called holding the workspace's lock.
 
     title: for users; accepts: types of data that it opens
     """
@@ -231,8 +232,10 @@ class Room(Generic[S]):
         self.name = ""
         self.gesture = ""
         self._keys: dict[Layer[S], tuple[object, ...]] = {}
+        for name, kind in [(n, one.kind) for n, one in vars(type(self)).items() if isinstance(one, _Part)]:
+            setattr(self, name, self._add(kind))
 
-    def add(self, kind: type[Part]) -> Part:
+    def _add(self, kind: type[Layer[S]]) -> Layer[S]:
         """Build a layer, or a tool in its folder where the page then is."""
         if not issubclass(kind, Tool):
             self.layers.append(layer := kind(self))
@@ -261,6 +264,11 @@ class Room(Generic[S]):
         return self.history.now
 
     @property
+    def stem(self) -> str:
+        """Name for files of what is shown, without an ending."""
+        return Path(self.name).stem or self.title.lower()
+
+    @property
     def frame(self) -> int:
         """The frame that is shown."""
         return min(self.workspace.timeline.frame, self.clock(self.state)[0] - 1)
@@ -277,9 +285,16 @@ class Room(Generic[S]):
         """The files that can be made of a state."""
         raise NotImplementedError
 
+    def shared(self, state: S) -> object:
+        """What another room, still empty, goes on with when one turns to it; None for its sample."""
+        return None
+
     def clock(self, state: S) -> tuple[int, float, int]:
         """Frames, frames per second, and the number of the first frame in its file."""
         raise NotImplementedError
+
+    def look(self) -> None:
+        """Turn the camera to what is shown; called when the room is."""
 
     def begin(self, state: S) -> None:
         """The first state of what was opened."""
@@ -326,7 +341,7 @@ class Room(Generic[S]):
     def restore(self, state: S) -> None:
         """Bring controls and scene in line with a state."""
         for part in (*self.layers, *self.tools):
-            key = part.key(state)
+            key = tuple(attrgetter(name)(state) for name in part.drawn_from)
             if part not in self._keys or not _same(self._keys[part], key):
                 self._keys[part] = key
                 part.set(state)
@@ -358,6 +373,8 @@ class Room(Generic[S]):
             opened = self.history is not None
             self.workspace.show = self.show if opened else lambda frame: None
             self.workspace.timeline.set(*(self.clock(self.state) if opened else (1, 30.0, 0)))
+            if opened:
+                self.look()
 
     def _go(self, possible: bool, step: str) -> bool:
         if possible:
@@ -386,6 +403,18 @@ class Room(Generic[S]):
 
 
 AnyRoom = Room[Any]
+
+
+@dataclass(frozen=True)
+class _Part:
+    kind: type[Layer[Any]]
+
+
+def part(kind: type[Part]) -> Part:
+    """A layer or tool of a room, declared in its class; it is built with the room."""
+    declared: Any = _Part(kind)
+    built: Part = declared
+    return built
 
 
 def merged(begun: S, found: S, now: S) -> S:

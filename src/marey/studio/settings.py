@@ -9,16 +9,6 @@ from marey.views import style
 Colour = tuple[int, int, int]
 
 
-def rgb(tone: str) -> Colour:
-    """A colour of the house style, 0…255.
-
-    >>> rgb("#e08b5a")
-    (224, 139, 90)
-    """
-    red, green, blue = style.rgb(tone)
-    return red, green, blue
-
-
 @dataclass(frozen=True)
 class Theme:
     """Colours of controls and scene.
@@ -71,5 +61,5 @@ class Limits:
     limbs: int = 1200
 
 
-THEME = Theme(alternative=rgb(style.PALETTE[1]), clay=rgb(style.CLAY), arrow=rgb(style.INK))
+THEME = Theme(alternative=style.rgb(style.PALETTE[1]), clay=style.rgb(style.CLAY), arrow=style.rgb(style.INK))
 LIMITS = Limits()

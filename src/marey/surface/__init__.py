@@ -3,7 +3,7 @@
 from marey.statistics.graphs.graph import DistanceMatrix, MotionGraph, Walk
 from marey.surface.compare import compare
 from marey.surface.decimation import decimate
-from marey.surface.distances.metric import distances as distance
+from marey.surface.distances import distances as distance
 from marey.surface.interpolation.distortion import interpolate
 from marey.surface.sequence import Library, MeshSequence, Texture, concatenate
 from marey.surface.skinning import SkinnedMesh, dual_quaternion, linear_blend

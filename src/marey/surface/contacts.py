@@ -64,7 +64,7 @@ class Contacts:
     @property
     def patches(self) -> int:
         """Number of patches."""
-        return self.touching.shape[1]
+        return int(self.touching.shape[1])
 
     def patch_positions(self, vertices: FloatArray) -> Array:
         """Centres of the patches, `(..., patches, 3)`, of vertices `(..., vertices, 3)`."""
@@ -121,7 +121,7 @@ def find_contacts(library: Library, settings: ContactSettings | None = None) -> 
 def patch_averages(patch_of: IntArray) -> Array:
     """What takes values of the soles to averages over their patches, `(patches, soles)`."""
     member = (patch_of == np.arange(int(patch_of.max(initial=-1)) + 1)[:, None]).astype(np.float64)
-    return member / np.maximum(member.sum(axis=1, keepdims=True), 1)
+    return np.asarray(member / np.maximum(member.sum(axis=1, keepdims=True), 1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -346,7 +346,7 @@ class Library(Clips):
     def vertices(self, frame: int) -> FloatArray:
         """Vertices of a frame, `(vertices, 3)`, where they were captured."""
         sequence, local = self.locate(frame)
-        return self.sequences[sequence].vertices[local]
+        return np.asarray(self.sequences[sequence].vertices[local])
 
     def all_vertices(self) -> Iterator[FloatArray]:
         """Vertices of every frame in turn, `(vertices, 3)` each."""

@@ -53,7 +53,7 @@ class Shapes:
         for rows in _work.blocks(len(weights), 8 * self.base.size):
             gathered += weights[rows].T @ frame_values(rows).reshape(-1, self.base.size)
         solved = np.linalg.lstsq(weights.T @ weights, gathered, rcond=1e-9)[0]
-        return solved.astype(np.float32).reshape(self.targets.shape)
+        return np.asarray(solved.astype(np.float32).reshape(self.targets.shape))
 
 
 def shapes_of(sequence: MeshSequence, max_error: float) -> Shapes | None:

@@ -1,29 +1,50 @@
 """The compiled heart of the renderer: which face a pixel sees, and what colour it has there.
 
 Kernels release the interpreter lock and work on bands of rows, so that
-Python threads share a picture between the cores; the result does not depend on how it is shared.
+Python threads share an image between the cores; the result does not depend on how it is shared.
 Importing this module imports numba: do so inside functions.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import AnyArray
 from marey._compiling import njit
 from marey.geometry.colour import from_srgb
-
-Array = NDArray[Any]
 
 _LINEAR = from_srgb(np.arange(256) / 255.0)
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
+class Surface(NamedTuple):
+    """What is drawn.
+
+    screen: of the vertices, see `project`; faces: `(faces, 3)`; flat, normals: of faces and vertices
+    seen: `(vertices, 2)`, what they see of key light and sky; colours: `(vertices, 3)`, linear
+    flat_from: faces from this one on are not shaded
+    uv, uv_faces: texture coordinates; layers: `(faces,)`, which texture a face wears
+    textures: `(layers, rows, columns, 3)` sRGB bytes (no layer: none)
+    """
+
+    screen: AnyArray
+    faces: AnyArray
+    flat: AnyArray
+    normals: AnyArray
+    seen: AnyArray
+    colours: AnyArray
+    flat_from: int
+    uv: AnyArray
+    uv_faces: AnyArray
+    layers: AnyArray
+    textures: AnyArray
+
+
 @njit(**_OPTIONS)
-def project(points: Array, view: Array, size: tuple[int, int], screen: Array, box: Array) -> None:
+def project(points: AnyArray, view: AnyArray, size: tuple[int, int], screen: AnyArray, box: AnyArray) -> None:
     """Points on the screen: column, row, 1 / distance (0 behind the camera), and the box they touch.
 
     view: camera position, right, up, forward (3 each), focal length and centre in pixels
@@ -54,7 +75,9 @@ def project(points: Array, view: Array, size: tuple[int, int], screen: Array, bo
 
 
 @njit(**_OPTIONS)
-def faces_in_bands(screen: Array, faces: Array, closed: int, box: Array, rows: int, bands: Array) -> Array:
+def faces_in_bands(
+    screen: AnyArray, faces: AnyArray, closed: int, box: AnyArray, rows: int, bands: AnyArray
+) -> AnyArray:
     """The faces that may be seen in each band of so many rows, band after band, each in their order.
 
     screen, box: from `project`
@@ -103,15 +126,15 @@ def faces_in_bands(screen: Array, faces: Array, closed: int, box: Array, rows: i
 
 @njit(**_OPTIONS)
 def rasterise(
-    screen: Array,
-    faces: Array,
-    order: Array,
-    band: Array,
-    offsets: Array,
-    background: Array,
-    depth: Array,
-    owner: Array,
-    covered: Array,
+    screen: AnyArray,
+    faces: AnyArray,
+    order: AnyArray,
+    band: AnyArray,
+    offsets: AnyArray,
+    background: AnyArray,
+    depth: AnyArray,
+    owner: AnyArray,
+    covered: AnyArray,
     top: int,
     bottom: int,
 ) -> None:
@@ -195,33 +218,20 @@ def rasterise(
 
 @njit(**_OPTIONS)
 def shade(
-    image: Array,
-    owner: Array,
-    band: Array,
-    screen: Array,
-    faces: Array,
-    flat: Array,
-    normals: Array,
-    seen: Array,
-    colours: Array,
-    flat_from: int,
-    uv: Array,
-    uv_faces: Array,
-    layers: Array,
-    textures: Array,
-    view: Array,
-    lamp: Array,
-    floor: Array,
-    shadow: Array,
-    tones: Array,
+    image: AnyArray,
+    owner: AnyArray,
+    band: AnyArray,
+    surface: Surface,
+    view: AnyArray,
+    lamp: AnyArray,
+    floor: AnyArray,
+    shadow: AnyArray,
+    tones: AnyArray,
     top: int,
     bottom: int,
 ) -> None:
     """Colours of the rows `top` to `bottom`: the surface where samples met it, else the ground.
 
-    flat, normals: of faces and vertices
-    colours: `(vertices, 3)` linear; faces from `flat_from` on are not shaded
-    textures: `(layers, rows, columns, 3)` sRGB bytes (no layer: none); layers: `(faces,)` which one
     view: camera position, right, up, forward (3 each), focal length and centre in pixels
     lamp: towards the key light
     floor: see `_floor`
@@ -239,52 +249,43 @@ def shade(
                     if owner[row - top, column, s] < 0:
                         bare += 1
             if bare == samples:
-                for i in range(3):
-                    image[row, column, i] = tone(paper[i, column], tones)
+                set_pixel(image[row, column], paper[0, column], paper[1, column], paper[2, column], tones)
                 continue
             ray = _ray(row, column, view)
             red, green, blue = bare * paper[0, column], bare * paper[1, column], bare * paper[2, column]
             for s in range(samples):
-                # Each face is shaded once, for all samples that see it.
-                f = owner[row - top, column, s]
-                earlier = 0
-                while earlier < s and owner[row - top, column, earlier] != f:
-                    earlier += 1
-                if f < 0 or earlier < s:
+                f, share = owner[row - top, column, s], samples_of(owner[row - top, column], s)
+                if share == 0:
                     continue
-                share = 1
-                for later in range(s + 1, samples):
-                    if owner[row - top, column, later] == f:
-                        share += 1
-                r, g, b = _surface(
-                    row,
-                    column,
-                    f,
-                    screen,
-                    faces,
-                    flat,
-                    normals,
-                    seen,
-                    colours,
-                    flat_from,
-                    uv,
-                    uv_faces,
-                    layers,
-                    textures,
-                    ray,
-                    lamp,
-                    floor,
-                )
+                r, g, b = _surface(row, column, f, surface, ray, lamp, floor)
                 red += share * min(r, 1.0)
                 green += share * min(g, 1.0)
                 blue += share * min(b, 1.0)
-            image[row, column, 0] = tone(red / samples, tones)
-            image[row, column, 1] = tone(green / samples, tones)
-            image[row, column, 2] = tone(blue / samples, tones)
+            set_pixel(image[row, column], red / samples, green / samples, blue / samples, tones)
 
 
 @njit(**_OPTIONS)
-def tone(light: float, tones: Array) -> int:
+def set_pixel(pixel: AnyArray, red: float, green: float, blue: float, tones: AnyArray) -> None:
+    """The bytes of a pixel `(3,)` for linear light."""
+    pixel[0], pixel[1], pixel[2] = tone(red, tones), tone(green, tones), tone(blue, tones)
+
+
+@njit(**_OPTIONS)
+def samples_of(owner: AnyArray, s: int) -> int:
+    """How many samples of a pixel see the face that sample `s` sees, 0 if an earlier one stands for it: each
+    face is shaded once."""
+    count = 0
+    if owner[s] >= 0:
+        for other in range(owner.shape[0]):
+            if owner[other] == owner[s]:
+                if other < s:
+                    return 0
+                count += 1
+    return count
+
+
+@njit(**_OPTIONS)
+def tone(light: float, tones: AnyArray) -> int:
     """The byte for linear light; black for what is not a number, which must not be used as an index."""
     if not light > 0.0:
         return tones[0]
@@ -292,7 +293,7 @@ def tone(light: float, tones: Array) -> int:
 
 
 @njit(**_OPTIONS)
-def _ray(row: int, column: int, view: Array) -> tuple[float, float, float]:
+def _ray(row: int, column: int, view: AnyArray) -> tuple[float, float, float]:
     """Unit vector from the camera through a pixel."""
     x = (column + 0.5 - view[13]) / view[12]
     y = -(row + 0.5 - view[14]) / view[12]
@@ -306,7 +307,7 @@ def _ray(row: int, column: int, view: Array) -> tuple[float, float, float]:
 
 @njit(**_OPTIONS)
 def corner_weights(
-    row: int, column: int, f: int, screen: Array, faces: Array
+    row: int, column: int, f: int, screen: AnyArray, faces: AnyArray
 ) -> tuple[float, float, float, float]:
     """Perspective weights of a face's corners at a pixel's centre, or the nearest point of it, and its area.
 
@@ -331,22 +332,13 @@ def _surface(
     row: int,
     column: int,
     f: int,
-    screen: Array,
-    faces: Array,
-    flat: Array,
-    normals: Array,
-    seen: Array,
-    colours: Array,
-    flat_from: int,
-    uv: Array,
-    uv_faces: Array,
-    layers: Array,
-    textures: Array,
+    surface: Surface,
     ray: tuple[float, float, float],
-    lamp: Array,
-    floor: Array,
+    lamp: AnyArray,
+    floor: AnyArray,
 ) -> tuple[float, float, float]:
     """Linear light that comes from a face through a pixel; see `shade`."""
+    screen, faces, flat, normals, seen, colours, flat_from, uv, uv_faces, layers, textures = surface
     a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
     wa, wb, wc, area = corner_weights(row, column, f, screen, faces)
     red = wa * colours[a, 0] + wb * colours[b, 0] + wc * colours[c, 0]
@@ -381,7 +373,7 @@ def _surface(
 
 
 @njit(**_OPTIONS)
-def _smooth(f: int, vertex: int, flat: Array, normals: Array) -> float:
+def _smooth(f: int, vertex: int, flat: AnyArray, normals: AnyArray) -> float:
     """1 where a face rounds off towards its neighbours at a vertex, 0 at a sharp edge (above 48 degrees)."""
     together = (
         flat[f, 0] * normals[vertex, 0] + flat[f, 1] * normals[vertex, 1] + flat[f, 2] * normals[vertex, 2]
@@ -397,7 +389,7 @@ def _light(
     dx: float,
     dy: float,
     dz: float,
-    lamp: Array,
+    lamp: AnyArray,
     key: float,
     sky: float,
 ) -> tuple[tuple[float, float, float], float]:
@@ -429,7 +421,7 @@ def _light(
 
 
 @njit(**_OPTIONS)
-def _texel(textures: Array, layer: int, u: float, v: float) -> tuple[float, float, float]:
+def _texel(textures: AnyArray, layer: int, u: float, v: float) -> tuple[float, float, float]:
     """Texture colour in linear light, bilinear, repeating."""
     rows, columns = textures.shape[1], textures.shape[2]
     x = (u - math.floor(u)) * columns - 0.5
@@ -452,13 +444,13 @@ def _texel(textures: Array, layer: int, u: float, v: float) -> tuple[float, floa
 
 
 @njit(fastmath={"contract", "nsz", "arcp"}, **_OPTIONS)
-def _floor(row: int, rows: int, view: Array, floor: Array, shadow: Array, paper: Array) -> None:
+def _floor(row: int, rows: int, view: AnyArray, floor: AnyArray, shadow: AnyArray, paper: AnyArray) -> None:
     """One row of the ground, `(3, columns)` linear: a grid that fades away from the subject, and its shadow.
 
     The camera never rolls, so all pixels of a row are equally far along its axis; what they share is taken
     out of the loops, which the compiler then turns into vector instructions.
 
-    floor: backdrop at the top (0-2) and the bottom (3-5) of the picture, middle of the ground x, z (6, 7),
+    floor: backdrop at the top (0-2) and the bottom (3-5) of the image, middle of the ground x, z (6, 7),
         its reach (8), spacing of the grid (9), ink of its bold and fine lines (10, 11), colour of the
         ground (12-14), corner of the shadow map x, z (15, 16), its texel (17), strength of the shadow (18)
     """
@@ -516,7 +508,7 @@ def _floor(row: int, rows: int, view: Array, floor: Array, shadow: Array, paper:
 
 
 @njit(**_OPTIONS)
-def _grid(reach: float, floor: Array) -> tuple[float, float, float, float]:
+def _grid(reach: float, floor: AnyArray) -> tuple[float, float, float, float]:
     """Lines per metre, pixels between them, ink of every fourth line and of the others.
 
     Lines fade where they would crowd; where fine ones have gone, all that remain are bold.

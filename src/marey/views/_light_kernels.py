@@ -6,14 +6,11 @@ Importing this module imports numba: do so inside functions.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import AnyArray
 from marey._compiling import njit
-
-Array = NDArray[Any]
 
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
@@ -22,7 +19,9 @@ EMPTY = np.float32(-1e30)
 
 
 @njit(**_OPTIONS)
-def surface_normals(vertices: Array, faces: Array, welded: Array, flat: Array, normals: Array) -> None:
+def surface_normals(
+    vertices: AnyArray, faces: AnyArray, welded: AnyArray, flat: AnyArray, normals: AnyArray
+) -> None:
     """Unit normals of the faces (`flat`), and of the vertices by the areas of the faces around them.
 
     Vertices with the same `welded` index share their normal.
@@ -67,14 +66,14 @@ def surface_normals(vertices: Array, faces: Array, welded: Array, flat: Array, n
 
 @njit(**_OPTIONS)
 def height_map(
-    vertices: Array,
-    faces: Array,
+    vertices: AnyArray,
+    faces: AnyArray,
     closed: bool,
     shear_x: float,
     shear_z: float,
-    corner: Array,
+    corner: AnyArray,
     texel: float,
-    heights: Array,
+    heights: AnyArray,
 ) -> None:
     """The highest surface over each texel of the ground, seen along a direction of light.
 
@@ -114,8 +113,10 @@ def height_map(
 
 
 @njit(**_OPTIONS)
-def cast(maps: Array, boxes: Array, weights: Array, high: float, crisp: Array, blurred: Array) -> None:
-    """Shares of the light that the ground misses, sorted by how high the thing in the way stands."""
+def cast(
+    maps: AnyArray, boxes: AnyArray, weights: AnyArray, high: float, crisp: AnyArray, blurred: AnyArray
+) -> None:
+    """Shares of the light that the ground misses, sorted by how high what is in between stands."""
     for d in range(maps.shape[0]):
         for row in range(boxes[d, 0], boxes[d, 1]):
             for column in range(boxes[d, 2], boxes[d, 3]):
@@ -128,15 +129,15 @@ def cast(maps: Array, boxes: Array, weights: Array, high: float, crisp: Array, b
 
 @njit(**_OPTIONS)
 def visibility(
-    vertices: Array,
-    normals: Array,
-    directions: Array,
-    key: Array,
-    boxes: Array,
-    maps: Array,
-    corner: Array,
+    vertices: AnyArray,
+    normals: AnyArray,
+    directions: AnyArray,
+    key: AnyArray,
+    boxes: AnyArray,
+    maps: AnyArray,
+    corner: AnyArray,
     texel: float,
-    seen: Array,
+    seen: AnyArray,
     start: int,
     stop: int,
 ) -> None:

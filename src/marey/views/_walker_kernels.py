@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from numpy.typing import NDArray
-
+from marey._arrays import AnyArray
 from marey._compiling import njit
-
-Array = NDArray[Any]
 
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
 @njit(**_OPTIONS)
 def set_people(
-    template: Array,
-    part: Array,
+    template: AnyArray,
+    part: AnyArray,
     hip: float,
     shoulder: float,
-    slots: Array,
-    places: Array,
-    heading: Array,
-    phase: Array,
-    swing: Array,
-    vertices: Array,
+    slots: AnyArray,
+    places: AnyArray,
+    heading: AnyArray,
+    phase: AnyArray,
+    swing: AnyArray,
+    vertices: AnyArray,
 ) -> None:
     """Copies of a walking figure: limbs swung about hip or shoulder, turned about y, set down.
 

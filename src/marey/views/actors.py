@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from marey._arrays import checked
+from marey._arrays import AnyArray, checked
 from marey.body.markers import Markers
 from marey.body.motion import Motion
 from marey.character import Character
@@ -31,11 +31,9 @@ from marey.views.mannequin_parts import Poses
 from marey.views.renderer import Appearance
 from marey.views.shapes import ball, merged
 
-Array = NDArray[Any]
-
 # Frames posed at a time: bounds the memory of skinned characters.
 CHUNK = 32
-# Metres. What lies beyond has a wrong unit or is damaged, and cannot be told from where it stands.
+# Metres. What lies beyond has a wrong unit or is damaged, and its place is then unknown.
 MAX_REACH = 1e9
 # Of larger clouds of points every second is drawn, or third, …
 MAX_POINTS = 20_000
@@ -63,19 +61,19 @@ class Actor:
     """
 
     look: Appearance
-    vertices: Callable[[int], Array]
+    vertices: Callable[[int], AnyArray]
     frames: int
     frame_rate: float
     size: float
-    anchors: Array
-    facing: Array | None = None
-    textures: Callable[[int], Array | None] = lambda frame: None
-    tints: Callable[[int], Array | None] = lambda frame: None
+    anchors: AnyArray
+    facing: AnyArray | None = None
+    textures: Callable[[int], AnyArray | None] = lambda frame: None
+    tints: Callable[[int], AnyArray | None] = lambda frame: None
     trail: bool = True
-    shown: Array | None = None
+    shown: AnyArray | None = None
 
 
-def actor(thing: Any) -> Actor:
+def actor(data: Any) -> Actor:
     """The actor of a motion, character, mesh sequence, animation of captured meshes or set of markers.
 
     >>> import marey
@@ -83,17 +81,17 @@ def actor(thing: Any) -> Actor:
     >>> walker.vertices(0).shape[1], bool(walker.size > 1.4)
     (3, True)
     """
-    if isinstance(thing, Motion):
-        return _of_motion(thing)
-    if isinstance(thing, Character):
-        return _of_character(thing)
-    if isinstance(thing, MeshSequence):
-        return _of_sequence(thing)
-    if isinstance(thing, Markers):
-        return _of_markers(thing)
-    if isinstance(thing, Animation):
-        return _of_animation(thing)
-    raise InputError(f"a {type(thing).__name__} cannot be put on the stage")
+    if isinstance(data, Motion):
+        return _of_motion(data)
+    if isinstance(data, Character):
+        return _of_character(data)
+    if isinstance(data, MeshSequence):
+        return _of_sequence(data)
+    if isinstance(data, Markers):
+        return _of_markers(data)
+    if isinstance(data, Animation):
+        return _of_animation(data)
+    raise InputError(f"a {type(data).__name__} cannot be put on the stage")
 
 
 def group(
@@ -135,7 +133,7 @@ def group(
     paint = np.tile(style.linear(MARK_COLOUR), (len(dot.vertices), 1))
     looks += [Appearance(dot.faces, paint)] * places.shape[1]
 
-    def vertices(frame: int) -> Array:
+    def vertices(frame: int) -> AnyArray:
         bodies = [one.vertices(frame) + shift for one, shift in zip(actors, moved, strict=True)]
         return np.concatenate([*bodies, (places[frame][:, None] + dot.vertices).reshape(-1, 3)])
 
@@ -152,12 +150,12 @@ def group(
 
 
 def side_by_side(
-    thing: Any, frames: Sequence[int], *, marks: ArrayLike | None = None, apart: float = 1.1
+    data: Any, frames: Sequence[int], *, marks: ArrayLike | None = None, apart: float = 1.1
 ) -> Actor:
     """Poses of some frames as one actor of a single frame, from left to right.
 
     Args:
-        thing: What has an actor.
+        data: What has an actor.
         frames: Which.
         marks: `(frames, marks, 3)`, metres, centres of balls beside each pose; NaN where there is none.
         apart: Metres between the poses.
@@ -167,13 +165,13 @@ def side_by_side(
     >>> row.frames, bool(np.ptp(row.vertices(0)[:, [0, 2]], axis=0).max() > 2.0)
     (1, True)
     """
-    one = actor(thing)
+    one = actor(data)
     if not len(frames):
         raise InputError("frames: name one or more to set side by side")
     for frame in frames:
         if not 0 <= frame < one.frames:
             raise InputError(f"frame {frame}: the clip has frames 0…{one.frames - 1}")
-    right = across_view(thing[int(frames[0])] if isinstance(thing, Motion) else one)
+    right = across_view(data[int(frames[0])] if isinstance(data, Motion) else one)
     poses = [_at_frame(one, int(frame)) for frame in frames]
     shifts = np.array([i * apart * right - pose.anchors[0] * [1.0, 0.0, 1.0] for i, pose in enumerate(poses)])
     balls = None
@@ -183,7 +181,7 @@ def side_by_side(
     return group(poses, shifts=shifts, marks=balls)
 
 
-def across_view(thing: Any) -> Array:
+def across_view(data: Any) -> AnyArray:
     """Unit vector `(3,)` to the right of a frontal image of a clip or actor, to set others beside it.
 
     >>> import marey
@@ -191,11 +189,11 @@ def across_view(thing: Any) -> Array:
     >>> bool(abs(right[1]) < 1e-12), bool(abs(np.linalg.norm(right) - 1) < 1e-12)
     (True, True)
     """
-    towards = viewpoint(thing if isinstance(thing, Actor) else actor(thing), frontal=True)
-    return np.array([towards[2], 0.0, -towards[0]]) / np.hypot(towards[0], towards[2])
+    towards = viewpoint(data if isinstance(data, Actor) else actor(data), frontal=True)
+    return np.asarray(np.array([towards[2], 0.0, -towards[0]]) / np.hypot(towards[0], towards[2]))
 
 
-def viewpoint(actor: Actor, *, frontal: bool) -> Array:
+def viewpoint(actor: Actor, *, frontal: bool) -> AnyArray:
     """Direction from the subject to the camera: three-quarter, so that a path runs to the right."""
     places = actor.anchors[first_shown(actor) :, [0, 2]]
     spread = places - places.mean(axis=0)
@@ -220,7 +218,7 @@ def first_shown(actor: Actor) -> int:
     return int(steps[0] > 0.3 * actor.size and steps[0] > 10 * np.median(steps))
 
 
-def check_reach(places: Array) -> None:
+def check_reach(places: AnyArray) -> None:
     """Raise if one of the places `(..., 2 or 3)` is so far away that nothing could be seen."""
     farthest = float(np.fmax.reduce(np.abs(places), axis=None))
     if farthest > MAX_REACH:
@@ -246,7 +244,7 @@ def _of_character(character: Character) -> Actor:
     motion, skin = character.motion, character.skin
 
     @lru_cache(maxsize=2)
-    def chunk(index: int) -> Array:
+    def chunk(index: int) -> AnyArray:
         frames = slice(index * CHUNK, (index + 1) * CHUNK)
         return np.asarray(character.pose(frames=frames, dtype=np.float32).vertices)
 
@@ -276,10 +274,10 @@ def _of_sequence(sequence: MeshSequence) -> Actor:
     textured = sequence.uv is not None and bool(sequence.textures)
 
     @lru_cache(maxsize=2)
-    def image(texture: Texture) -> Array:
+    def image(texture: Texture) -> AnyArray:
         return texture.read()
 
-    def textures(frame: int) -> Array | None:
+    def textures(frame: int) -> AnyArray | None:
         texture = sequence.texture(frame) if textured else None
         return None if texture is None else image(texture)
 
@@ -322,7 +320,7 @@ def _at_frame(one: Actor, frame: int) -> Actor:
     )  # fmt: skip
 
 
-def _painted(look: Appearance, colour: Array) -> Array:
+def _painted(look: Appearance, colour: AnyArray) -> AnyArray:
     return np.tile(colour, (len(look.colours), 1))
 
 
@@ -344,7 +342,7 @@ def _of_markers(markers: Markers) -> Actor:
     return _of_points(markers.positions, markers.frame_rate)
 
 
-def _of_points(positions: Array, frame_rate: float) -> Actor:
+def _of_points(positions: AnyArray, frame_rate: float) -> Actor:
     """Points `(frames, points, 3)`, NaN where unseen, as small balls."""
     positions = positions[:, :: max(positions.shape[1] // MAX_POINTS, 1)]
     count = positions.shape[1]
@@ -358,8 +356,8 @@ def _of_points(positions: Array, frame_rate: float) -> Actor:
     seen = np.flatnonzero(np.isfinite(middle).all(axis=1))
     anchors = np.stack([np.interp(np.arange(len(middle)), seen, line[seen]) for line in middle.T], axis=1)
 
-    def vertices(frame: int) -> Array:
-        return (positions[frame][:, None] + shape.vertices).reshape(-1, 3)
+    def vertices(frame: int) -> AnyArray:
+        return np.asarray((positions[frame][:, None] + shape.vertices).reshape(-1, 3))
 
     return Actor(
         look=Appearance(faces, np.tile(style.linear(style.PALETTE[0]), (len(owner), 1)), closed=True),
@@ -373,7 +371,7 @@ def _of_points(positions: Array, frame_rate: float) -> Actor:
     )
 
 
-def _mesh_look(first: Array, surface: SkinnedMesh | MeshSequence, *, textured: bool) -> Appearance:
+def _mesh_look(first: AnyArray, surface: SkinnedMesh | MeshSequence, *, textured: bool) -> Appearance:
     """The look of a mesh, whose vertices are at `first` in its first frame."""
     faces = surface.faces
     uv_faces = faces if surface.uv_faces is None else surface.uv_faces
@@ -392,7 +390,7 @@ def _mesh_look(first: Array, surface: SkinnedMesh | MeshSequence, *, textured: b
     return Appearance(faces, paint, welded=welded, closed=closed, **worn)
 
 
-def _facing(poses: Poses) -> Array | None:
+def _facing(poses: Poses) -> AnyArray | None:
     ahead = None if poses.ahead is None else poses.ahead.mean(axis=0)
     if ahead is None or np.linalg.norm(ahead) < 0.02:
         return None

@@ -1,7 +1,7 @@
 """Where to look from: three-quarter views that hold a subject in the frame, still or following it.
 
 Framing is exact: for a fixed direction of view the nearest camera that sees every point within the margins
-follows from four maxima, one a side of the picture. Cost: one pass over the points.
+follows from four maxima, one a side of the image. Cost: one pass over the points.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from marey._arrays import Array
 
 FIELD_OF_VIEW = np.radians(26.0)
 MARGIN = 0.84
@@ -24,7 +23,7 @@ class Camera:
 
     position: `(3,)`, metres
     forward: `(3,)`, unit, where it looks
-    field_of_view: radians, of the shorter side of the picture
+    field_of_view: radians, of the shorter side of the image
     """
 
     position: Array
@@ -33,18 +32,18 @@ class Camera:
 
     @property
     def right(self) -> Array:
-        """Unit vector to the right of the picture."""
+        """Unit vector to the right of the image."""
         across = np.array([-self.forward[2], 0.0, self.forward[0]])
-        return across / np.linalg.norm(across)
+        return np.asarray(across / np.linalg.norm(across))
 
     @property
     def up(self) -> Array:
-        """Unit vector to the top of the picture."""
+        """Unit vector to the top of the image."""
         return np.cross(self.right, self.forward)
 
     def focal(self, size: tuple[int, int]) -> float:
-        """Focal length in pixels for a picture of (columns, rows)."""
-        return 0.5 * min(size) / np.tan(0.5 * self.field_of_view)
+        """Focal length in pixels for a image of (columns, rows)."""
+        return float(0.5 * min(size) / np.tan(0.5 * self.field_of_view))
 
     def moved(self, offset: Array) -> Camera:
         """The same view from `offset` further on."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array, Integers
 from marey.body.anatomy import Anatomy
 from marey.body.motion import Motion
 from marey.views import style
@@ -31,8 +31,6 @@ from marey.views.mannequin_parts import (
 )
 from marey.views.shapes import Faces, loft, merged
 
-Array = NDArray[np.float64]
-
 # Thigh and shank together, as a share of stature (Winter 2009).
 LEG_SHARE = 0.491
 
@@ -49,10 +47,10 @@ class Figure:
     colours: Array
     size: float
     local: Array
-    carrier: NDArray[np.int64]
-    joints: NDArray[np.int64]
-    bones: tuple[NDArray[np.int64], Array, Array]
-    extra: tuple[NDArray[np.int64], Array]
+    carrier: Integers
+    joints: Integers
+    bones: tuple[Integers, Array, Array]
+    extra: tuple[Integers, Array]
     trunk: Trunk | None
 
     def vertices(self, points: Array, rotations: Array) -> Array:
@@ -61,7 +59,7 @@ class Figure:
         points: `(joints + ends, 3)`, rotations: `(joints, 3, 3)`, both of the world
         """
         origins, axes = self.carriers(points, rotations)
-        return origins[self.carrier] + np.einsum("vij,vj->vi", axes[self.carrier], self.local)
+        return np.asarray(origins[self.carrier] + np.einsum("vij,vj->vi", axes[self.carrier], self.local))
 
     def carriers(self, points: Array, rotations: Array) -> tuple[Array, Array]:
         """The frames that carry the parts in one pose: origins `(carriers, 3)`, axes `(carriers, 3, 3)`.
@@ -113,7 +111,7 @@ def figure(motion: Motion, poses: Poses | None = None) -> Figure:
 
 
 def _stature(some: Sample, marks: Anatomy | None) -> float | None:
-    """Metres, by the length of the left leg; None if the proportions are nobody's."""
+    """Metres, by the length of the left leg; None if the proportions are not human."""
     if marks is None:
         return None
     leg = marks.legs[0]
@@ -143,9 +141,9 @@ def _limbs(parts: Parts, some: Sample, marks: Anatomy, s: float) -> None:
             segment(parts, some, collar, arm.root, [(0.0, 0.024 * s), (1.0, 0.028 * s)], style.CLOTH)
     head(parts, some, marks, s)
     roots = [*(leg.root for leg in marks.legs), *(arm.root for arm in marks.arms), marks.neck]
-    dressed = {j for root in roots for j in (*some.skeleton.ancestors(root), *some.subtree(root))}
+    drawn = {j for root in roots for j in (*some.skeleton.ancestors(root), *some.subtree(root))}
     # Tails, props, wings.
-    others = [j for j in some.subtree(marks.pelvis) if j not in dressed and some.lengths[j] > 0.02 * s]
+    others = [j for j in some.subtree(marks.pelvis) if j not in drawn and some.lengths[j] > 0.02 * s]
     bones(parts, some, s, others, style.CLOTH, None)
 
 

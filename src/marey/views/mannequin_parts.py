@@ -7,16 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.anatomy import Anatomy, Limb, anatomy, side_of
 from marey.body.kinematics import end_positions, forward_kinematics
 from marey.body.motion import Motion
 from marey.geometry.matrices import to_matrix
 from marey.views import style
 from marey.views.shapes import Shape, ball, limb, loft, refined
-
-Array = NDArray[np.float64]
 
 # Bones beyond which each is drawn with fewer faces.
 MANY = 400
@@ -120,11 +118,11 @@ class Sample:
 
     def vector(self, joint: int, a: Array, b: Array) -> Array:
         """From points a to b `(frames, 3)`, in a joint's frame, averaged."""
-        return np.einsum("fji,fj->i", self.rotations[:, joint], b - a) / len(a)
+        return np.asarray(np.einsum("fji,fj->i", self.rotations[:, joint], b - a) / len(a))
 
     def at(self, *points: int) -> Array:
         """The middle of some points, `(frames, 3)`."""
-        return self.points[:, list(points)].mean(axis=1)
+        return np.asarray(self.points[:, list(points)].mean(axis=1))
 
     def below(self, joint: int) -> list[int]:
         """Points whose parent is `joint`."""

@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array, Integers
 from marey._work import Progress
 from marey.body.kinematics import global_frames
 from marey.crowd.animation.agents import BODY_RADIUS
 from marey.crowd.cameras import Camera as GroundCamera
 from marey.crowd.cameras import Homography
-from marey.crowd.fields import FieldSeries
-from marey.crowd.footage import Footage
+from marey.crowd.fields import FieldSeries, Footage
 from marey.crowd.polygons import on_ground
 from marey.crowd.scenes import Scene as Place
 from marey.crowd.tracks import Tracks, shared_columns
@@ -34,10 +34,7 @@ from marey.views import style
 from marey.views.actors import check_reach
 from marey.views.camera import Camera, direction, framing
 from marey.views.renderer import Appearance, Ground, Image, Renderer
-from marey.views.shapes import Shape, ball, block, limb, loft, merged
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from marey.views.shapes import Shape, ball, blocks, limb, loft, merged
 
 STATURE = 1.72
 HIP, SHOULDER = 0.90, 1.40
@@ -87,12 +84,8 @@ def tracks_clip(tracks: Tracks, size: tuple[int, int], place: Place | None = Non
 
 def _walls(place: Place | None) -> Shape:
     """The obstacles of a place, as far as they stand on its ground, as blocks."""
-    obstacles = () if place is None else place.obstacles
-    size = (0.0, 0.0) if place is None else place.size
-    regions = [outline for one in obstacles for outline, _ in on_ground(one, size)]
-    nothing = Shape(np.zeros((0, 3)), np.zeros((0, 3), np.int32))
-    vertices, faces, _ = merged([nothing, *(block(outline, WALL_HEIGHT) for outline in regions)])
-    return Shape(vertices, faces)
+    regions = [] if place is None else [r for one in place.obstacles for r in on_ground(one, place.size)]
+    return blocks(regions, WALL_HEIGHT) if regions else Shape(np.zeros((0, 3)), np.zeros((0, 3), np.int32))
 
 
 def _room(count: int, figure: Shape, walls: Shape) -> tuple[Array, Array]:
@@ -134,7 +127,7 @@ def _standing(places: Array) -> Array:
     some = places[:: max(len(places) // 20_000, 1)]
     shoulder = 0.3
     around = np.array([[-shoulder, 0, -shoulder], [shoulder, 0, shoulder], [0, STATURE, 0]])
-    return (some[:, None] + around).reshape(-1, 3)
+    return np.asarray((some[:, None] + around).reshape(-1, 3))
 
 
 def _scene(

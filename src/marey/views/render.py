@@ -24,8 +24,7 @@ from marey.body.markers import Markers
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.character import Character
-from marey.crowd.fields import FieldSeries
-from marey.crowd.footage import Footage
+from marey.crowd.fields import FieldSeries, Footage
 from marey.crowd.scenes import Scene
 from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
@@ -60,15 +59,16 @@ IMAGES, CLIPS, PAGES = (".png",), (".mp4", ".gif"), (".html",)
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of what is drawn: pixels a side, frames per second, seconds of a model's new motion, metres from
-    the root beyond which a mark is left out."""
+    """Bounds of what is drawn.
 
-    min_pixels: int = 16
-    max_pixels: int = 7680
-    default_rate: float = 30.0
-    max_rate: float = 240.0
-    max_seconds: float = 20.0
-    max_mark_distance: float = 3.0
+    pixels: a side; rates: frames per second, usual and most; seconds: of a model's new motion
+    mark_distance: metres from the root beyond which a mark is left out
+    """
+
+    pixels: tuple[int, int] = (16, 7680)
+    rates: tuple[float, float] = (30.0, 240.0)
+    seconds: float = 20.0
+    mark_distance: float = 3.0
 
 
 LIMITS = Limits()
@@ -347,8 +347,8 @@ def clip_rate(rate: float) -> float:
     >>> clip_rate(25.0), clip_rate(120.0), clip_rate(100.0), clip_rate(2.5), clip_rate(16.0)
     (25.0, 30.0, 25.0, 30.0, 30.0)
     """
-    part = rate / np.ceil(rate / LIMITS.default_rate - 1e-9)
-    return float(part) if part >= 20.0 else LIMITS.default_rate
+    part = rate / np.ceil(rate / LIMITS.rates[0] - 1e-9)
+    return float(part) if part >= 20.0 else LIMITS.rates[0]
 
 
 def _views_of(data: object) -> Views:
@@ -366,8 +366,8 @@ def _checked(data: Viewable, kind: str | None, size: Size) -> tuple[str, Size]:
     except (TypeError, ValueError):
         raise InputError(f"size must be (columns, rows), got {size!r}") from None
     for n in (columns, rows):
-        if not LIMITS.min_pixels <= n <= LIMITS.max_pixels or n % 2:
-            bounds = f"even, {LIMITS.min_pixels} to {LIMITS.max_pixels}"
+        if not LIMITS.pixels[0] <= n <= LIMITS.pixels[1] or n % 2:
+            bounds = "even, {} to {}".format(*LIMITS.pixels)
             raise InputError(f"size {columns} × {rows}: columns and rows must be {bounds}")
     kinds = tuple(_views_of(data).kinds)
     if kind is not None and kind not in kinds:
@@ -379,8 +379,8 @@ def _checked(data: Viewable, kind: str | None, size: Size) -> tuple[str, Size]:
 
 def _checked_rate(frame_rate: float) -> float:
     rate = checked_rate(frame_rate)
-    if rate > LIMITS.max_rate:
-        raise InputError(f"{rate:g} frames per second; clips have at most {LIMITS.max_rate:g}")
+    if rate > LIMITS.rates[1]:
+        raise InputError(f"{rate:g} frames per second; clips have at most {LIMITS.rates[1]:g}")
     return rate
 
 
@@ -402,7 +402,7 @@ def _motion(data: Motion | Character) -> Motion:
 
 def _new_motion(model: MotionModel) -> Motion:
     """A motion of the model, the same at every call, as long as its example."""
-    return model.sample(min(model.frames, round(LIMITS.max_seconds * model.frame_rate)), rng=0)
+    return model.sample(min(model.frames, round(LIMITS.seconds * model.frame_rate)), rng=0)
 
 
 def _timed(data: Viewable) -> Timed | WalkingCrowd:
@@ -438,7 +438,7 @@ def _write_clip(
     views = _views_of(data)
     assert views.clip is not None
     if isinstance(data, PoseModel):
-        rate = rate or LIMITS.default_rate
+        rate = rate or LIMITS.rates[0]
         images, total = views.clip(data, size, rate), figures.sweep_frames(rate)
     else:
         scene = data.scene if isinstance(data, SimulatedCrowd) else None
@@ -483,7 +483,7 @@ def draw_figures(
     if marks is not None:
         places = np.asarray(marks, dtype=np.float64)
         distance = np.linalg.norm(places - np.asarray(motions[0].root)[:, None], axis=2)
-        near = distance < LIMITS.max_mark_distance
+        near = distance < LIMITS.mark_distance
         marks = np.where(near[..., None], places, np.nan)[:, near.all(axis=0)]
     still, rate = path.suffix.lower() in (".png", ".jpg"), motions[0].frame_rate
     if not still and not np.isclose(rate := frame_rate or clip_rate(rate), motions[0].frame_rate):

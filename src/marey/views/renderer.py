@@ -11,17 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cache
 from queue import SimpleQueue
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marey import _work
+from marey._arrays import AnyArray, BoolArray
 from marey.geometry.colour import to_srgb
 from marey.views import style
 from marey.views.camera import Camera, direction
 
-Array = NDArray[Any]
 Image = NDArray[np.uint8]
 
 KEY_ELEVATION, KEY_TURN = np.radians(50.0), np.radians(-42.0)
@@ -46,14 +45,14 @@ class Appearance:
     closed: whether the faces make closed surfaces, counter-clockwise from outside: their backs are skipped
     """
 
-    faces: Array
-    colours: Array
-    uv: Array = field(default_factory=lambda: np.zeros((0, 2)))
-    uv_faces: Array = field(default_factory=lambda: np.zeros((0, 3), np.int32))
-    welded: Array | None = None
-    layers: Array | None = None
-    casters: Array | None = None
-    seen: Array | None = None
+    faces: AnyArray
+    colours: AnyArray
+    uv: AnyArray = field(default_factory=lambda: np.zeros((0, 2)))
+    uv_faces: AnyArray = field(default_factory=lambda: np.zeros((0, 3), np.int32))
+    welded: AnyArray | None = None
+    layers: AnyArray | None = None
+    casters: AnyArray | None = None
+    seen: AnyArray | None = None
     closed: bool = False
 
 
@@ -128,7 +127,7 @@ class Renderer:
         self._seen = np.ones((count, 2)) if look.seen is None else np.array(look.seen, dtype=np.float64)
         self._offsets = sample_offsets(samples)
         # One pair of buffers a thread, a few rows high: they stay in the cache, whatever the image's size.
-        self._buffers: SimpleQueue[tuple[Array, Array]] = SimpleQueue()
+        self._buffers: SimpleQueue[tuple[AnyArray, AnyArray]] = SimpleQueue()
         for _ in range(_work.cores()):
             shape = (BAND, size[0], samples)
             self._buffers.put((np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.int32)))
@@ -139,14 +138,14 @@ class Renderer:
 
     def render(
         self,
-        vertices: Array,
+        vertices: AnyArray,
         camera: Camera,
         *,
-        centre: Array | None = None,
-        textures: Array | None = None,
-        casters: Array | None = None,
-        overlay: tuple[Array, Array, Array] | None = None,
-        tint: Array | None = None,
+        centre: AnyArray | None = None,
+        textures: AnyArray | None = None,
+        casters: AnyArray | None = None,
+        overlay: tuple[AnyArray, AnyArray, AnyArray] | None = None,
+        tint: AnyArray | None = None,
     ) -> Image:
         """An image `(rows, columns, 3)`.
 
@@ -174,13 +173,13 @@ class Renderer:
         colours = self._colours if tint is None else np.tile(np.asarray(tint, float), (len(points), 1))
         return self._draw(points, colours, camera, centre, textures, overlay)
 
-    def _on_ground(self, vertices: Array) -> Array:
+    def _on_ground(self, vertices: AnyArray) -> AnyArray:
         """A copy of the vertices, heights counted from the ground."""
         points = np.array(vertices, dtype=np.float64, order="C")
         points[:, 1] -= self.ground.level
         return points
 
-    def _cast(self, points: Array, faces: Array, directions: Array, key: Array) -> None:
+    def _cast(self, points: AnyArray, faces: AnyArray, directions: AnyArray, key: AnyArray) -> None:
         """Fill the light maps and the shadow on the ground."""
         import cv2
 
@@ -225,40 +224,29 @@ class Renderer:
         _light_kernels.cast(self._maps, boxes, weights, 0.3 * self.subject_size, crisp, blurred)
         self._shadow = cv2.GaussianBlur(crisp, (0, 0), 1.5) + cv2.GaussianBlur(blurred, (0, 0), 4.0)
 
-    def _look_at_light(self, points: Array, directions: Array, key: Array) -> None:
+    def _look_at_light(self, points: AnyArray, directions: AnyArray, key: AnyArray) -> None:
         from marey.views import _light_kernels
 
         def part(start: int, stop: int) -> None:
             _light_kernels.visibility(
-                points,
-                self._normals,
-                directions,
-                key.astype(np.float64),
-                self._boxes,
-                self._maps,
-                self._corner,
-                self.texel,
-                self._seen,
-                start,
-                stop,
-            )
+                points, self._normals, directions, key.astype(np.float64), self._boxes, self._maps,
+                self._corner, self.texel, self._seen, start, stop,
+            )  # fmt: skip
 
         _work.spread(part, len(points), least=1024)
 
     def _draw(
         self,
-        points: Array,
-        colours: Array,
+        points: AnyArray,
+        colours: AnyArray,
         camera: Camera,
-        centre: Array,
-        textures: Array | None,
-        overlay: tuple[Array, Array, Array] | None,
+        centre: AnyArray,
+        textures: AnyArray | None,
+        overlay: tuple[AnyArray, AnyArray, AnyArray] | None,
     ) -> Image:
         from marey.views import _kernels
 
-        lowered = Camera(
-            camera.position - [0.0, self.ground.level, 0.0], camera.forward, camera.field_of_view
-        )
+        lowered = camera.moved(np.array([0.0, -self.ground.level, 0.0]))
         lamp, _, _ = _lights(camera, self.sky)
         faces, flat_from = self._faces, len(self._faces)
         if overlay is not None:
@@ -269,15 +257,8 @@ class Renderer:
         columns, rows = self.size
         if textures is None:
             textures = np.zeros((0, 1, 1, 3), dtype=np.uint8)
-        view = np.concatenate(
-            [
-                lowered.position,
-                lowered.right,
-                lowered.up,
-                lowered.forward,
-                [lowered.focal(self.size), 0.5 * columns, 0.5 * rows],
-            ]
-        )
+        axes = lowered.position, lowered.right, lowered.up, lowered.forward
+        view = np.concatenate([*axes, [lowered.focal(self.size), 0.5 * columns, 0.5 * rows]])
         floor = np.concatenate(
             [
                 style.linear(style.BACKDROP_TOP),
@@ -295,6 +276,11 @@ class Renderer:
         order = _kernels.faces_in_bands(screen, faces, closed, box, BAND, bands)
         nothing, nobody = np.zeros((0, 0, 0), dtype=np.float32), np.zeros(0, dtype=np.int64)
 
+        surface = _kernels.Surface(
+            screen, faces, self._flat, self._normals, self._seen, colours, flat_from, self._uv,
+            self._uv_faces, self._layers, textures,
+        )  # fmt: skip
+
         def part(b: int) -> None:
             top, bottom = b * BAND, min((b + 1) * BAND, rows)
             depth, owner = self._buffers.get()
@@ -302,28 +288,9 @@ class Renderer:
                 _kernels.rasterise(
                     screen, faces, order, bands[b], self._offsets, nothing, depth, owner, nobody, top, bottom
                 )
+                shadow = self._shadow
                 _kernels.shade(
-                    image,
-                    owner,
-                    bands[b],
-                    screen,
-                    faces,
-                    self._flat,
-                    self._normals,
-                    self._seen,
-                    colours,
-                    flat_from,
-                    self._uv,
-                    self._uv_faces,
-                    self._layers,
-                    textures,
-                    view,
-                    lamp,
-                    floor,
-                    self._shadow,
-                    tones(),
-                    top,
-                    bottom,
+                    image, owner, bands[b], surface, view, lamp, floor, shadow, tones(), top, bottom
                 )
             finally:
                 self._buffers.put((depth, owner))
@@ -332,12 +299,12 @@ class Renderer:
         return image
 
 
-def key_light(towards: Array) -> Array:
+def key_light(towards: AnyArray) -> AnyArray:
     """Unit vector to the key light, for a camera in the direction `towards`: from its left and above."""
     return direction(float(np.arctan2(towards[0], towards[2])) + KEY_TURN, KEY_ELEVATION)
 
 
-def _lights(camera: Camera, sky: int) -> tuple[Array, Array, NDArray[np.bool_]]:
+def _lights(camera: Camera, sky: int) -> tuple[AnyArray, AnyArray, BoolArray]:
     """Towards the key light `(3,)`; all directions of light `(directions, 3)`; which are the key's."""
     azimuth = float(np.arctan2(-camera.forward[0], -camera.forward[2]))
     lamp = key_light(-camera.forward)

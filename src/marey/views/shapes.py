@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Array = NDArray[np.float64]
+from marey._arrays import Array
+from marey.crowd.polygons import Region
+
 Faces = NDArray[np.int32]
 
 
@@ -131,60 +133,38 @@ def ribbon(path: Array, width: float) -> tuple[Array, Faces]:
     return vertices, faces.astype(np.int32)
 
 
-def block(outline: Array, height: float) -> Shape:
-    """A polygon `(corners, 2)` on the ground (x to the right, y away from the viewer) set up to `height`.
+def blocks(regions: Sequence[Region], height: float) -> Shape:
+    """Outlines with holes on the ground (x to the right, y away from the viewer) set up to `height`.
 
-    Every side has corners of its own, so that edges stay sharp.
+    Every side has corners of its own, so that edges stay sharp; there is no floor.
 
-    >>> cube = block(np.array([[0.0, 0], [1, 0], [1, 1], [0, 1]]), 1.0)
+    >>> cube = blocks([(np.array([[0.0, 0], [1, 0], [1, 1], [0, 1]]), ())], 1.0)
     >>> cube.vertices.shape, cube.faces.shape
-    ((20, 3), (10, 3))
+    ((22, 3), (10, 3))
     """
-    x, y = outline.T
-    if (x * np.roll(y, -1) - np.roll(x, -1) * y).sum() < 0:
-        outline = outline[::-1]
-    count = len(outline)
-    low = np.stack([outline[:, 0], np.zeros(count), -outline[:, 1]], axis=1)
-    high = low + np.array([0.0, height, 0.0])
-    sides = np.stack([low, np.roll(low, -1, axis=0), np.roll(high, -1, axis=0), high], axis=1)
-    first = count + 4 * np.arange(count)[:, None]
-    faces = np.concatenate([triangles(outline), first + np.array([0, 1, 2]), first + np.array([0, 2, 3])])
-    return Shape(np.concatenate([high, sides.reshape(-1, 3)]), faces.astype(np.int32))
+    import shapely
 
-
-def triangles(outline: Array) -> NDArray[np.int64]:
-    """A simple polygon `(corners, 2)`, counter-clockwise, cut into triangles `(corners - 2, 3)`, ear by ear.
-
-    >>> triangles(np.array([[0.0, 0], [2, 0], [2, 2], [1, 0.5]])).tolist()
-    [[3, 0, 1], [1, 2, 3]]
-    """
-    left, ears = list(range(len(outline))), []
-    while len(left) > 3:
-        # Where none is an ear, which only crossing sides bring about, any corner will do.
-        n = next((n for n in range(len(left)) if _is_ear(outline, left, n)), 0)
-        ears.append([left[n - 1], left[n], left[(n + 1) % len(left)]])
-        del left[n]
-    return np.array([*ears, left], dtype=np.int64)
-
-
-def _is_ear(outline: Array, left: list[int], n: int) -> bool:
-    """Whether the corner sticks out and no other one is in its triangle."""
-    a, b, c = outline[[left[n - 1], left[n], left[(n + 1) % len(left)]]]
-    if _turn(b - a, c - b) <= 0:
-        return False
-    others = outline[[k for k in left if k not in (left[n - 1], left[n], left[(n + 1) % len(left)])]]
-    return not np.all([_turn(q - p, others - p) > 0 for p, q in ((a, b), (b, c), (c, a))], axis=0).any()
-
-
-def _turn(a: Array, b: Array) -> Array:
-    return np.asarray(a[0] * b[..., 1] - a[1] * b[..., 0])
+    whole = shapely.orient_polygons([shapely.Polygon(outline, holes) for outline, holes in regions])
+    top = shapely.orient_polygons(shapely.get_parts(shapely.constrained_delaunay_triangles(whole)))
+    rings = [shapely.get_coordinates(ring) for ring in shapely.get_rings(whole)]
+    low, ahead = (np.concatenate([ring[part] for ring in rings]) for part in (np.s_[:-1], np.s_[1:]))
+    plan = np.concatenate([
+        shapely.get_coordinates(top).reshape(-1, 4, 2)[:, :3].reshape(-1, 2),
+        np.stack([low, ahead, ahead, low], axis=1).reshape(-1, 2),
+    ])  # fmt: skip
+    count = 3 * len(top)
+    up = np.concatenate([np.full(count, height), np.tile([0.0, 0.0, height, height], len(low))])
+    first = count + 4 * np.arange(len(low))[:, None]
+    faces = [np.arange(count).reshape(-1, 3), first + np.array([0, 1, 2]), first + np.array([0, 2, 3])]
+    vertices = np.stack([plan[:, 0], up, -plan[:, 1]], axis=1)
+    return Shape(vertices, np.concatenate(faces).astype(np.int32))
 
 
 def _without_repeats(path: Array, step: float) -> Array:
     """Points at least `step` of path length apart, the last one included."""
     travelled = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))])
     _, first = np.unique(np.floor(travelled / step) if step > 0 else travelled, return_index=True)
-    return path[np.unique(np.append(first, len(path) - 1))]
+    return np.asarray(path[np.unique(np.append(first, len(path) - 1))])
 
 
 def merged(shapes: Sequence[Shape]) -> tuple[Array, Faces, NDArray[Any]]:

@@ -12,13 +12,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array, Bytes, Integers
 from marey.views import style
 from marey.views.actors import Actor, first_shown, viewpoint
 from marey.views.camera import FIELD_OF_VIEW, Camera, framing, smooth_path
 from marey.views.renderer import Appearance, Ground, Image, Renderer, key_light
 from marey.views.shapes import ribbon
-
-Array = NDArray[np.float64]
 
 SAMPLED_FRAMES = 120
 MAX_POSES, MIN_POSES = 9, 4
@@ -105,7 +104,7 @@ def _with_shadow(points: Array, towards: Array, ground: Ground, size: float) -> 
     return np.concatenate([points, points[low] - height[low, None] / lamp[1] * lamp])
 
 
-def _poses_to_show(actor: Actor) -> tuple[NDArray[np.int64], bool]:
+def _poses_to_show(actor: Actor) -> tuple[Integers, bool]:
     """Frames of a strip, equally far apart in time, and whether to put them side by side."""
     frames = _shown(actor)
     if len(frames) == 1 or _stillness(actor) < 0.02 * actor.size:
@@ -126,7 +125,7 @@ def _poses_to_show(actor: Actor) -> tuple[NDArray[np.int64], bool]:
     return _centred(frames, min(count, len(frames))), True
 
 
-def _centred(frames: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+def _centred(frames: Integers, count: int) -> Integers:
     """Those in the middles of `count` equal stretches."""
     return frames[np.rint((np.arange(count) + 0.5) / count * len(frames) - 0.5).astype(np.int64)]
 
@@ -179,17 +178,17 @@ class _Wardrobe:
         distance = float(np.linalg.norm(actor.anchors - camera.position, axis=1).min())
         # Pixels across the actor; a texture wraps it about two and a half times as far.
         self.pixels = 2.5 * camera.focal(size) * actor.size / max(distance, 1e-6)
-        self.worn: list[NDArray[np.uint8] | None] = []
-        self.layers: NDArray[np.uint8] | None = None
+        self.worn: list[Bytes | None] = []
+        self.layers: Bytes | None = None
 
-    def layers_of(self, images: list[NDArray[np.uint8] | None]) -> NDArray[np.uint8] | None:
+    def layers_of(self, images: list[Bytes | None]) -> Bytes | None:
         """One layer an image; what was asked for last is kept."""
         if len(images) != len(self.worn) or any(a is not b for a, b in zip(images, self.worn, strict=True)):
             given = [image for image in images if image is not None]
             self.worn, self.layers = images, np.stack(self._reduced(given)) if given else None
         return self.layers
 
-    def _reduced(self, images: list[NDArray[np.uint8]]) -> list[NDArray[np.uint8]]:
+    def _reduced(self, images: list[Bytes]) -> list[Bytes]:
         import cv2
 
         rows, columns = images[0].shape[:2]
@@ -215,7 +214,7 @@ def _trail(actor: Actor, ground: Ground) -> tuple[Array, NDArray[np.int32], Arra
     return vertices, faces, np.tile(0.75 * ink + 0.25 * style.linear(style.GROUND), (len(vertices), 1))
 
 
-def _shown(actor: Actor) -> NDArray[np.int64]:
+def _shown(actor: Actor) -> Integers:
     """Frames with something to see, without a pose set apart at the start."""
     frames = np.arange(actor.frames) if actor.shown is None else np.asarray(actor.shown)
     return frames[frames >= first_shown(actor)] if len(frames) > 1 else frames

@@ -110,9 +110,14 @@ def linear(colour: str | tuple[str, ...]) -> Array:
     return from_srgb(np.array(rgb(colour)) / 255.0)
 
 
-def rgb(colour: str) -> tuple[int, ...]:
-    """Bytes red, green, blue of `#rrggbb`."""
-    return tuple(bytes.fromhex(colour[1:]))
+def rgb(colour: str) -> tuple[int, int, int]:
+    """Red, green, blue of `#rrggbb`, 0…255.
+
+    >>> rgb("#e08b5a")
+    (224, 139, 90)
+    """
+    red, green, blue = bytes.fromhex(colour[1:])
+    return red, green, blue
 
 
 def house_style() -> Any:
@@ -191,6 +196,11 @@ def colour_map(colours: Sequence[str] = SEQUENCE) -> Colormap:
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("marey", list(colours))
+
+
+def columns(count: int, aspect: float, size: tuple[int, int]) -> int:
+    """Columns of tiles, of this width over height, that make the tiles in (columns, rows) pixels largest."""
+    return max(range(1, count + 1), key=lambda c: min(size[0] / c, size[1] / -(-count // c) * aspect))
 
 
 def frame_ground(axes: Axes, points: AnyArray, *, labels: tuple[str, str]) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import marey
 from marey.body import Skeleton
 from marey.body.anatomy import end_effectors
-from marey.errors import InputError
 
 
 def test_end_effectors_are_found_by_name() -> None:
@@ -25,12 +23,3 @@ def test_end_effectors_of_a_nameless_figure_are_its_limb_tips() -> None:
     ends = end_effectors(Skeleton(tuple(f"j{i}" for i in range(13)), parents, offsets))
     assert len(ends) == 5
     assert len({end.joint for end in ends} & {11, 12}) == 1
-
-
-def test_end_effectors_may_be_named() -> None:
-    skeleton = marey.samples.walk().skeleton
-    assert [end.joint for end in end_effectors(skeleton, ["LeftLeg"])] == [skeleton.index("LeftLeg")]
-    with pytest.raises(InputError, match="did you mean"):
-        end_effectors(skeleton, ["LeftLag"])
-    with pytest.raises(InputError, match="twice"):
-        end_effectors(skeleton, ["Head", "Head"])

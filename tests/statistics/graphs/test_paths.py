@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 import pytest
@@ -95,10 +95,11 @@ def test_reachable_pairs_are_those_of_least_costs_in_any_graph(seed: int) -> Non
 
 
 def test_connectivity_of_long_chains_takes_no_time() -> None:
-    chain = MotionGraph.chains([0, 8000], alpha=0.1, windows=Windows(2, 4))
-    began = perf_counter()
+    chain = MotionGraph.chains([0, 16_000], alpha=0.1, windows=Windows(2, 4))
+    began = process_time()
     assert connectivity(chain).reachable == 0.5
-    assert perf_counter() - began < 1.0
+    # A breadth-first search from every component takes 2.3 s.
+    assert process_time() - began < 1.2
 
 
 def test_graphs_of_different_libraries_are_not_compared(graph: MotionGraph) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from marey.errors import InputError
-from marey.statistics.processes import fit, state_space
+from marey.statistics.processes import covariances, fit
 from marey.statistics.processes.covariances import KERNELS, Matern52, SquaredExponential
 from marey.statistics.processes.process import draw
 from tests.statistics.processes import dense
@@ -51,7 +51,7 @@ def test_filter_equals_the_full_matrix_with_gaps(name):
     values = series(covariance)
     known = rng.random(len(TIMES)) > 0.2
     known[60:80] = False
-    found, slopes = state_space.innovation_sums(covariance, 0.05, FRAME_RATE, values, known).log_likelihood
+    found, slopes = covariances.innovation_sums(covariance, 0.05, FRAME_RATE, values, known).log_likelihood
 
     def full(c, n):
         return dense.log_likelihood(c, n, TIMES[known], values[known])
@@ -65,7 +65,7 @@ def test_a_settled_filter_stays_exact():
     rng = np.random.default_rng(2)
     values = rng.normal(size=600)
     times = np.arange(600) / FRAME_RATE
-    found, _ = state_space.innovation_sums(covariance, 0.1, FRAME_RATE, values).log_likelihood
+    found, _ = covariances.innovation_sums(covariance, 0.1, FRAME_RATE, values).log_likelihood
     assert found == pytest.approx(dense.log_likelihood(covariance, 0.1, times, values), abs=1e-8)
 
 

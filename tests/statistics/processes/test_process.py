@@ -10,7 +10,7 @@ import pytest
 
 from marey.errors import InputError
 from marey.io import container
-from marey.statistics.processes import state_space
+from marey.statistics.processes import covariances
 from marey.statistics.processes.covariances import Matern32, Matern52, SquaredExponential
 from marey.statistics.processes.process import (
     GaussianProcesses,
@@ -200,8 +200,8 @@ def test_a_forked_process_smooths_as_well():
     known = np.ones((3000, 20), dtype=bool)
     covariance, given = Matern52(np.ones(20), 0.3), np.zeros((3000, 20))
     arguments = (covariance, 30.0, given, known, 0.1)
-    state_space.smoothed(*arguments)
-    child = multiprocessing.get_context("fork").Process(target=state_space.smoothed, args=arguments)
+    covariances.smoothed(*arguments)
+    child = multiprocessing.get_context("fork").Process(target=covariances.smoothed, args=arguments)
     child.start()
     child.join(30)
     assert child.exitcode == 0

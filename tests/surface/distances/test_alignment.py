@@ -9,7 +9,7 @@ from marey import _work
 from marey.errors import InputError
 from marey.geometry.planar import PlanarMotion, align
 from marey.surface import MeshSequence
-from marey.surface.distances.metric import aligned_distances, middle_frame
+from marey.surface.distances import aligned_distances, middle_frame
 from marey.surface.sequence import Library
 from tests.surface.distances.bodies import bending, tube
 

@@ -13,12 +13,18 @@ from marey.body.compare import geodesic
 from marey.errors import InputError, MareyWarning
 from marey.geometry import mesh, rotations
 from marey.surface import MeshSequence
-from marey.surface.distances import _kernels, distances, pose_distance, yaw_between
-from marey.surface.distances.metric import middle_frame
-from marey.surface.distances.template import ReferencePose, deformation_features, sample_triangles
+from marey.surface import _distance_kernels as _kernels
+from marey.surface.distances import (
+    ReferencePose,
+    deformation_features,
+    distances,
+    middle_frame,
+    sample_triangles,
+    yaw_between,
+)
 from marey.surface.sequence import Library
 from tests.surface.distances.bodies import bending, bent, moved, tube
-from tests.surface.distances.textbook import deformation, rotation_angles
+from tests.surface.distances.textbook import deformation, pose_distance, rotation_angles
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import Array, BoolArray, IntArray
-from marey.surface.distances.template import tangent_frames
+from marey._arrays import Array, BoolArray, FloatArray, IntArray
+from marey.geometry import mesh
+from marey.surface import _distance_kernels as _kernels
+from marey.surface.distances import STRETCH_WEIGHT, least_area, tangent_frames, yaw_between
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,3 +95,35 @@ def rotation_angles(matrices: Array) -> Array:
     )
     trace = np.trace(matrices, axis1=-2, axis2=-1)
     return np.asarray(np.arctan2(np.linalg.norm(axis, axis=-1), trace - 1))
+
+
+def pose_distance(
+    first: FloatArray,
+    second: FloatArray,
+    faces: IntArray,
+    *,
+    turn: float | None = None,
+    stretch_weight: float = STRETCH_WEIGHT,
+    areas: FloatArray | None = None,
+) -> float:
+    """Surface distance of two poses `(vertices, 3)`, radians, without any approximation.
+
+    Args:
+        first: `(vertices, 3)`.
+        second: `(vertices, 3)`.
+        faces: `(faces, 3)`.
+        turn: radians by which the second turns about the vertical beforehand; to face as the first, if None.
+        stretch_weight: what the logarithm of the stretch counts beside a radian.
+        areas: `(faces,)`, what each triangle counts; the mean of its areas in both poses, if None.
+    """
+    if areas is None:
+        areas = (mesh.face_areas(first, faces) + mesh.face_areas(second, faces)) / 2
+    angle = yaw_between(first, second, faces, areas=areas) if turn is None else turn
+    poses, triangles = np.stack([first, second]).astype(np.float64), np.ascontiguousarray(faces, np.int32)
+    found, flat = np.empty((2, 7, len(triangles))), np.zeros(len(triangles), np.bool_)
+    _kernels.tangent_features(poses, triangles, least_area(poses), found, flat)
+    weights = np.where(flat, 0.0, areas)
+    values, turns = np.zeros((2, 2)), np.full((2, 2), float(angle))
+    share = weights / weights.sum()
+    _kernels.add_distances_exactly(found, share, turns, float(stretch_weight), (0, 1), (1, 2), True, values)
+    return float(values[0, 1])

@@ -105,7 +105,7 @@ def test_a_rigid_pair_moves_rigidly(seed: int, weight: float, angle: float) -> N
 
 def test_two_sides_differ_little_from_one() -> None:
     one = interpolate(STRAIGHTER, CURLED, FACES, 0.5)
-    two = interpolate(STRAIGHTER, CURLED, FACES, 0.5, sides="two")
+    two = interpolate(STRAIGHTER, CURLED, FACES, 0.5, method="two-sided")
     assert np.abs(one - two).max() < 1e-4
 
 
@@ -216,8 +216,6 @@ def test_what_makes_no_sense_is_refused(arguments: tuple[Array, Array, float], w
 def test_unknown_ways_are_refused() -> None:
     with pytest.raises(InputError, match="method"):
         interpolate(TUBE, TUBE, FACES, 0.5, method="cubic")
-    with pytest.raises(InputError, match="sides"):
-        interpolate(TUBE, TUBE, FACES, 0.5, sides="three")
     with pytest.raises(InputError, match="template"):
         Interpolator.prepare(np.full_like(TUBE, np.inf), FACES)
 

@@ -10,9 +10,10 @@ import pytest
 from marey import samples
 from marey.errors import InputError
 from marey.geometry import planar
+from marey.surface.distances import distances
 from marey.surface.sequence import Library, Texture
 from marey.surface.synthesis.animation import Provenance, cross_fade_textures
-from marey.surface.synthesis.blend import LINEAR, align_clips, blend_clips, path_and_turn
+from marey.surface.synthesis.blend import align_clips, blend, path_and_turn
 from tests.surface.synthesis import bodies
 
 
@@ -21,7 +22,7 @@ def _arcs() -> Library:
 
 
 def test_a_left_and_a_right_turn_make_a_straight_walk() -> None:
-    made = blend_clips(_arcs(), "left", "right", 0.5, blender=LINEAR)
+    made = blend(*_arcs().sequences, share=0.5, trim=0)
     middles = np.array([planar.centroid(frame) for frame in made.sequence.vertices])
     travelled = np.linalg.norm(np.diff(middles, axis=0), axis=1).sum()
     assert made.sequence.frames == 60
@@ -31,14 +32,14 @@ def test_a_left_and_a_right_turn_make_a_straight_walk() -> None:
 
 def test_a_weight_of_nothing_gives_the_first_clip_back() -> None:
     library = bodies.walks()
-    made = blend_clips(library, "s", "b", 0.0, blender=LINEAR)
+    made = blend(*library.sequences, share=0.0, trim=0).animation
     assert made.sequence.frames == 60
     np.testing.assert_allclose(made.sequence.vertices, library.sequences[0].vertices, atol=1e-5)
     assert not made.provenance.synthetic.any()
 
 
 def test_weights_may_change_over_the_clips() -> None:
-    made = blend_clips(bodies.walks(), "s", "b", [0.0, 1.0, 0.0], blender=LINEAR)
+    made = blend(*bodies.walks().sequences, share=[0.0, 1.0, 0.0], trim=0).animation
     assert made.provenance.weights[0] == 0
     assert made.provenance.weights.max() > 0.9
     assert np.isfinite(made.sequence.vertices).all()
@@ -47,8 +48,8 @@ def test_weights_may_change_over_the_clips() -> None:
 def test_clips_out_of_step_begin_and_end_where_they_are_in_step() -> None:
     walk = bodies.walks().sequences[1]
     library = Library((walk[:50].renamed("early"), walk[8:58].renamed("late")))
-    whole = align_clips(library, "early", "late")
-    cut = align_clips(library, "early", "late", trim=0.5)
+    whole = align_clips(library, distances(library))
+    cut = align_clips(library, distances(library), trim=0.5)
     assert whole.path[0].tolist() == [0, 50] and whole.path[-1].tolist() == [49, 99]
     assert 6 <= cut.path[0, 0] <= 9 and cut.path[0, 1] == 50
     assert cut.path[-1, 0] == 49 and 90 <= cut.path[-1, 1] <= 93
@@ -58,7 +59,7 @@ def test_clips_out_of_step_begin_and_end_where_they_are_in_step() -> None:
 def test_clips_in_step_lose_nothing() -> None:
     walk = bodies.walks().sequences[0]
     library = Library((walk.renamed("a"), walk.transform(rotation=[0.8, 0, 0.6, 0]).renamed("b")))
-    found = align_clips(library, "a", "b", trim=1.0)
+    found = align_clips(library, distances(library), trim=1.0)
     assert found.path[[0, -1]].tolist() == [[0, 60], [59, 119]]
 
 
@@ -67,30 +68,21 @@ def test_weights_may_be_a_function_of_the_mixture_s_own_time() -> None:
         return np.where(seconds < 1.0, 0.0, 1.0)
 
     library = Library((bodies.gliding(1e6, 1.0, 60, "long"), bodies.gliding(1e6, 1.0, 30, "short")))
-    made = blend_clips(library, "long", "short", late, blender=LINEAR)
+    made = blend(*library.sequences, share=late, trim=0).animation
     assert (made.provenance.weights[:30] == 0).all() and (made.provenance.weights[32:] == 0).all()
     assert (made.provenance.sources[:30] < 60).all() and (made.provenance.sources[33:] >= 60).all()
     assert 43 <= made.sequence.frames <= 47
 
 
-def test_clips_are_synchronised_alike_with_distances_at_hand() -> None:
-    repertoire = bodies.repertoire()
-    alone = align_clips(repertoire.library, "b", "s")
-    given = align_clips(repertoire.library, "b", "s", apart=repertoire.distances)
-    assert alone.path[0].tolist() == given.path[0].tolist() == [60, 0]
-    assert alone.path[-1].tolist() == given.path[-1].tolist() == [repertoire.library.frames - 1, 59]
-    assert alone.cost == pytest.approx(given.cost, rel=0.02)
-
-
 @pytest.mark.parametrize("weight", [1.5, [0.2, np.nan], -0.1])
 def test_weights_outside_of_0_to_1_are_refused(weight: object) -> None:
     with pytest.raises(InputError, match="weights"):
-        blend_clips(_arcs(), "left", "right", weight, blender=LINEAR)  # type: ignore[arg-type]
+        blend(*_arcs().sequences, share=weight)  # type: ignore[arg-type]
 
 
 def test_less_than_nothing_cannot_be_cut_off() -> None:
     with pytest.raises(InputError, match="trim"):
-        align_clips(_arcs(), "left", "right", trim=-1.0)
+        blend(*_arcs().sequences, trim=-1.0)
 
 
 def _painted(colours: list[int], frames: int) -> tuple[Texture, ...]:

@@ -11,13 +11,13 @@ from marey.body.feet.contacts import (
     skate,
     slide_speed,
 )
-from marey.body.feet.plant import PlantSettings, bend_leg, plant
+from marey.body.feet.plant import PlantSettings, bend_legs, plant
 
 __all__ = [
     "ContactProfile",
     "FeetSettings",
     "PlantSettings",
-    "bend_leg",
+    "bend_legs",
     "contact_targets",
     "contacts",
     "contacts_like",

@@ -178,7 +178,7 @@ def ground_heights(motion: Motion, settings: FeetSettings = SETTINGS) -> Array:
     for kind in (toes, ~toes):
         lowest = found[kind].min(initial=np.inf)
         found[kind] = lowest + np.minimum(found[kind] - lowest, settings.height / 2)
-    return found
+    return np.asarray(found)
 
 
 def foot_speeds(motion: Motion, settings: FeetSettings = SETTINGS, *, horizontal: bool = False) -> Array:

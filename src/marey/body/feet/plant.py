@@ -12,6 +12,7 @@ the foot. Near full stretch the reach is softened, so that the knee never snaps.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -250,6 +251,21 @@ def _eliminate(band: Array, right: Array, fixed: NDArray[np.intp]) -> None:
 
 # Share of a leg's length from which its reach is softened, and which it never passes.
 SOFT, FULL = 0.97, 0.9995
+
+
+def bend_legs(motion: Motion, goals: Mapping[int, Array], where: BoolArray) -> Motion:
+    """The clip whose legs bend so that feet are where they should be in some of the frames.
+
+    Args:
+        goals: `(frames, 3)`, metres, of ankles and toes by joint; a leg whose ankle has none stays.
+        where: `(frames,)`, frames that change; the others stay bit by bit.
+    """
+    rotations, pose = np.array(motion.rotations, dtype=np.float64), forward_kinematics(motion)
+    parents = np.asarray(motion.skeleton.parents, dtype=np.int64)
+    for leg in (leg for leg in anatomy(motion.skeleton).legs if leg.end in goals):
+        bend_leg(rotations, parents, pose, leg, goals[leg.end], goals.get(leg.tip))
+    bent = so3.normalise(so3.like(rotations, motion.rotations))
+    return replace(motion, rotations=np.where(where[:, None, None], bent, motion.rotations))
 
 
 def bend_leg(

@@ -46,7 +46,6 @@ class FillSettings:
         features: Principal axes in which poses at the edges are compared.
         lengths: Lengths of the covariance between windows tried, relative to their median distance.
         noises: Noise variances beside it tried.
-        near: Frames on either side that independent processes are conditioned on.
         confidence: Probability with which a joint is within the confidence radius.
     """
 
@@ -61,7 +60,6 @@ class FillSettings:
     features: int = 16
     lengths: tuple[float, ...] = (0.2, 0.4, 0.8)
     noises: tuple[float, ...] = (0.1, 1.0)
-    near: int = 60
     confidence: float = 0.9
 
 
@@ -133,7 +131,7 @@ class WindowCoordinates:
         starts = np.arange(edges.before, self.motion.frames - edges.frames - edges.after + 1)
         first, stop = starts - edges.before, starts + edges.frames + edges.after
         same = self.clips[stop - 1] == self.clips[first]
-        return starts[(lost[stop] == lost[first]) & same]
+        return np.asarray(starts[(lost[stop] == lost[first]) & same])
 
     def windows(
         self,

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import Array, BoolArray, runs
+from marey._arrays import Array, BoolArray
 from marey._random import Rng
 from marey._report import Result
 from marey._work import Progress, tracked
 from marey.body.fill.coordinates import (
-    Edges,
     FillSettings,
     Gap,
     WindowCoordinates,
@@ -29,13 +27,11 @@ from marey.body.fill.coordinates import (
     linear,
 )
 from marey.body.fill.learned import Prediction, predict
+from marey.body.fill.published import Content, kriged
 from marey.body.kinematics import global_frames
 from marey.body.motion import Motion, concatenate
 from marey.errors import InputError
-from marey.geometry.rotations import continuous
-
-if TYPE_CHECKING:
-    from marey.statistics.processes.process import ConditionalProcesses
+from marey.geometry import rotations as so3
 
 METHODS = ("joint", "gp", "hermite", "slerp", "linear")
 
@@ -64,6 +60,13 @@ class FillResult(Result):
         """Number of frames at which something was missing."""
         return int(self.gap_mask.any(axis=1).sum())
 
+    def deviated(self, motion: Motion, share: float) -> Motion:
+        """A clip, such as the filled one, with a share of the first sample's deviation from it."""
+        made, sample = self.motion, self.samples[0]
+        change = so3.log(so3.multiply(so3.inverse(made.rotations), sample.rotations))
+        rotations = so3.multiply(motion.rotations, so3.exp(share * change))
+        return replace(motion, rotations=rotations, root=motion.root + share * (sample.root - made.root))
+
     @property
     def mean_radius(self) -> float:
         """Metres, mean of the confidence radius over the joints at frames that were filled."""
@@ -89,8 +92,8 @@ def fill(
         ranges: `(first, stop)` in frames, or a mask `(frames,)` or `(frames, joints)`, true where missing.
         joints: Names of the joints that are missing there; all if None.
         samples: Number of alternatives to draw.
-        method: "joint", learned from the clip as a whole; "gp", each feature as an independent Gaussian
-            process with squared exponential covariance (Courty & Cuzol 2010, section 5); "hermite" and
+        method: "joint", learned from the clip as a whole; "gp", principal geodesics as independent Gaussian
+            processes, as published (Courty & Cuzol 2010, section 6.1, see :mod:`.published`); "hermite" and
             "linear" (of rotation vectors) or "slerp", from the edges alone and without a radius.
         examples: Other clips of the skeleton at the same frame rate to learn from.
         rng: Seed or generator of the samples.
@@ -112,6 +115,13 @@ def fill(
         raise InputError("joints of this clip slide; fill clips whose bones keep their length")
     if not mask.any():
         return FillResult(motion, (motion,) * samples, mask, np.zeros(mask.shape), np.zeros((*mask.shape, 3)))
+    if method == "gp":
+        versions = _Versions(motion, mask, samples)
+        for content in kriged(
+            motion, np.asarray(mask.any(axis=1)), versions.count, examples=examples, rng=rng
+        ):
+            versions.put_content(content)
+        return versions.result(FillSettings().confidence)
     whole = concatenate([motion, *examples]) if examples else motion
     lengths = [clip.frames for clip in (motion, *examples)]
     everything = np.zeros((whole.frames, motion.joints), dtype=bool)
@@ -133,40 +143,12 @@ def _predicted(coordinates: WindowCoordinates, gap: Gap, method: str) -> Predict
         )
     if method == "joint":
         return predict(coordinates, gap, edges)
-    if method == "gp":
-        return _independent(coordinates, gap, edges)
     known = coordinates.windows(np.array([gap.first]), edges, gap.joints, hollow=True)
     rate = coordinates.motion.frame_rate
     curve = (hermite(known, edges, rate) if method == "hermite" else linear(known, edges))[0]
     if method == "slerp" and edges.before and edges.after:
         curve = coordinates.slerp(gap, curve)
     return Prediction(edges, curve, np.empty((0, *curve.shape)))
-
-
-def independent_processes(series: Array, known: BoolArray, frame_rate: float) -> ConditionalProcesses:
-    """Each feature of `(frames, features)` as a squared exponential process, given its `known` frames.
-
-    Covariances are the most likely ones for the longest run of known frames: O(features · run²).
-    """
-    from marey.statistics.processes.process import GaussianProcesses
-    from marey.statistics.processes.trend import Trend
-
-    level = Trend.fit(series, frame_rate, degree=0, period=None, mask=known)
-    longest = slice(*max(runs(known), key=lambda run: run[1] - run[0]))
-    process = GaussianProcesses.fit(series[longest], frame_rate, kernel="se", trend=level)
-    return process.condition(series, known, noise=process.noise)
-
-
-def _independent(coordinates: WindowCoordinates, gap: Gap, edges: Edges) -> Prediction:
-    gone = np.asarray(coordinates.gap_mask[coordinates.clips == 0][:, gap.joints].any(axis=1))
-    near = coordinates.settings.near
-    first, stop = max(gap.first - near, 0), min(gap.stop + near, len(gone))
-    around = Edges(gap.frames, gap.first - first, stop - gap.stop)
-    series = coordinates.windows(np.array([gap.first]), around, gap.joints, hollow=True)[0]
-    posterior = independent_processes(series, ~gone[first:stop], coordinates.motion.frame_rate)
-    inside = slice(around.before, around.before + around.frames)
-    mean = posterior.mean[inside]
-    return Prediction(edges, mean, posterior.sample(48, rng=np.random.default_rng(0))[:, inside] - mean)
 
 
 class _Versions:
@@ -196,6 +178,14 @@ class _Versions:
             self.root[:, frames] = root
         self.inflation[frames] = np.maximum(self.inflation[frames], found.inflation)
 
+    def put_content(self, content: Content) -> None:
+        """A gap in all versions; what is known there stays."""
+        first = int(np.searchsorted(self.at, content.first))
+        frames = slice(first, first + content.root.shape[1])
+        gone = self.mask[self.at[frames]]
+        self.rotations[:, frames] = np.where(gone[..., None], content.rotations, self.rotations[:, frames])
+        self.root[:, frames] = np.where(gone[:, :1], content.root, self.root[:, frames])
+
     def result(self, confidence: float) -> FillResult:
         skeleton, mask = self.motion.skeleton, self.mask
         poses = zip(self.rotations, self.root, strict=True)
@@ -211,4 +201,4 @@ class _Versions:
     def _clip(self, version: int) -> Motion:
         rotations, root = self.motion.rotations.copy(), self.motion.root.copy()
         rotations[self.at], root[self.at] = self.rotations[version], self.root[version]
-        return replace(self.motion, rotations=continuous(rotations), root=root)
+        return replace(self.motion, rotations=so3.continuous(rotations), root=root)

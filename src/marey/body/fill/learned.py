@@ -62,7 +62,9 @@ class Prediction:
         """Deviations `(count, frames, features)` that represent all of them."""
         if not len(self.deviations):
             return np.zeros((count, *self.mean.shape))
-        return self.deviations[np.linspace(0, len(self.deviations) - 1, count).round().astype(int)]
+        return np.asarray(
+            self.deviations[np.linspace(0, len(self.deviations) - 1, count).round().astype(int)]
+        )
 
 
 def predict(coordinates: WindowCoordinates, gap: Gap, edges: Edges) -> Prediction:

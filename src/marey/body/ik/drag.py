@@ -21,7 +21,7 @@ from marey.body.ik.ik import SETTINGS as HANDLES
 from marey.body.ik.solver import PoseSolver
 from marey.body.ik.targets import Reach
 from marey.body.motion import Motion
-from marey.body.pose_model import PoseModel, pose_rotations
+from marey.body.pose_model import PoseModel, check_first_kind, pose_rotations
 from marey.body.skeleton import Skeleton
 from marey.errors import MareyWarning
 from marey.geometry import rotations as so3
@@ -212,6 +212,7 @@ def centred_on(model: PoseModel, pose: Motion) -> PoseModel:
     >>> bool(np.allclose(model.decode(np.zeros(5))[1:], walk.rotations[7, 1:]))
     True
     """
+    check_first_kind(model, "dragging")
     geodesics = model.geodesics
     turned = dexp_body(geodesics.tangent(model.encode(pose)[0]))
     directions = np.einsum("jab,mjb->mja", turned, geodesics.directions)

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from types import ModuleType
 from typing import NamedTuple
@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from marey import _work
 from marey._arrays import Array, FloatArray, IntArray
 from marey.body.anatomy import PointMasses
-from marey.body.kinematics import GlobalPose, global_frames
+from marey.body.kinematics import GlobalPose, global_frames, points_on
 from marey.body.limits.limits import CompiledLimits, EllipsoidLimits, Limits
 from marey.body.pose_model import PoseModel
 from marey.body.skeleton import Skeleton, chain_above
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.matrices import dexp_body
+from marey.statistics.geodesics.linear import PrincipalGeodesics
 
 # What an effector measures; each has three rows, of which the last three kinds use one.
 POINT, TURN, AIM, ROLL, PLANE, ABOVE = 0, 1, 2, 3, 4, 5
@@ -94,10 +95,10 @@ class Parameters:
     """What may move: the coordinates of a pose model, or (`full`) every joint by itself.
 
     Args:
-        parents, offsets: of the skeleton.
-        mean: `(joints, 4)`, local rotations at coordinates 0.
-        directions: `(joints, 3, modes)`, radians a unit of coordinate; no modes if full.
-        full: whether every joint moves by itself.
+        parents, offsets: of the skeleton. mean: `(joints, 4)`, local rotations at coordinates 0. directions:
+        `(joints, 3, modes)`, radians a unit of coordinate; no modes if full. full: whether every joint moves
+        by itself. geodesics: of a model whose poses are no single exponentials at the mean, else None; it is
+        not compiled.
     """
 
     parents: IntArray
@@ -105,6 +106,7 @@ class Parameters:
     mean: FloatArray
     directions: FloatArray
     full: bool
+    geodesics: PrincipalGeodesics | None = None
 
     @classmethod
     def of(cls, body: PoseModel | Skeleton) -> Parameters:
@@ -117,7 +119,8 @@ class Parameters:
             directions = np.moveaxis(directions, 0, -1)
         offsets, mean = np.ascontiguousarray(skeleton.offsets), np.ascontiguousarray(mean)
         full, directions = isinstance(body, Skeleton), np.ascontiguousarray(directions)
-        return cls(skeleton.parents, offsets, mean, directions, full)
+        other = None if isinstance(body, Skeleton) or body.geodesics.first_kind else body.geodesics
+        return cls(skeleton.parents, offsets, mean, directions, full, other)
 
     @property
     def joints(self) -> int:
@@ -127,7 +130,7 @@ class Parameters:
     @property
     def modes(self) -> int:
         """Number of pose coordinates; 0 if full."""
-        return self.directions.shape[2]
+        return int(self.directions.shape[2])
 
     def unknowns(self, free_root: bool) -> int:
         """How many numbers a step has: 6 for a free root, then the pose."""
@@ -161,6 +164,10 @@ class Effectors:
     def count(self) -> int:
         """Number of effectors."""
         return len(self.kinds)
+
+    def places(self, pose: GlobalPose) -> Array:
+        """World positions `(frames, effectors, 3)` of their points."""
+        return points_on(pose, self.joints, self.local)
 
 
 class PoseArrays(NamedTuple):
@@ -235,13 +242,18 @@ class Problem:
     @property
     def rows(self) -> int:
         """Three an effector, then one a limited joint."""
-        limited = self._limits[0] if self.is_compiled or self.limits is None else self.limits.joints
+        limited = self.limits.joints if self.limits is not None and self._own_limits else self._limits[0]
         return 3 * self.effectors.count + len(limited)
 
     @property
     def is_compiled(self) -> bool:
-        """Whether `solve` knows the limits; otherwise only solvers that call `evaluate` do."""
-        return self.limits is None or isinstance(self.limits, CompiledLimits)
+        """Whether `solve` knows the limits and the model; otherwise only solvers that call `evaluate` do."""
+        return not self._own_limits and self.parameters.geodesics is None
+
+    @property
+    def _own_limits(self) -> bool:
+        """Whether there are limits that are not compiled."""
+        return not (self.limits is None or isinstance(self.limits, CompiledLimits))
 
     @cached_property
     def _limits(self) -> LimitArrays:
@@ -304,6 +316,8 @@ class Problem:
             chained: each frame starts from the one before instead of its own start.
             jobs: threads; None = one a core.
         """
+        if self.parameters.geodesics is not None:
+            raise InputError("this needs a pose model of method linear or exact")
         compiled, options = kernels(), self.settings
         frames = len(goals)
         poses = start.copied()
@@ -328,10 +342,12 @@ class Problem:
 
     def evaluate(self, goals: Array, weights: Array, poses: PoseArrays) -> tuple[Array, Array]:
         """Weighted residuals `(frames, rows)` and Jacobians of the values `(frames, rows, unknowns)`."""
+        if self.parameters.geodesics is not None:
+            return self._by_chain_rule(goals, weights, poses)
         values = np.zeros((len(goals), self.rows))
         jacobians = np.zeros((len(goals), self.rows, self.unknowns))
         poses = poses.copied()
-        limited = 0 if self.is_compiled or self.limits is None else len(self.limits.joints)
+        limited = len(self.limits.joints) if self.limits is not None and self._own_limits else 0
         own = self.rows - limited
         compiled = (values, jacobians) if not limited else (values[:, :own].copy(), jacobians[:, :own].copy())
         kernels().evaluate_frames(*self._fixed, goals, weights, self._limits, tuple(poses), *compiled)
@@ -343,6 +359,18 @@ class Problem:
             values[:, own:] = -weight * beyond
             jacobians[:, own:] = weight[..., None] * np.einsum("tji,tjiu->tju", slopes, rates)
         return values, jacobians
+
+    def _by_chain_rule(self, goals: Array, weights: Array, poses: PoseArrays) -> tuple[Array, Array]:
+        """`evaluate`, by how effectors move with every joint and how joints turn with the coordinates."""
+        part, frames = self.parameters, len(goals)
+        nothing = part.directions[:, :, :0]
+        every = replace(part, directions=nothing, full=True, geodesics=None)
+        whole = replace(self, parameters=every, typical_change=None)
+        free = PoseArrays(poses.root, np.zeros((frames, 0)), poses.rotations)
+        values, jacobians = whole.evaluate(goals, weights, free)
+        root = 6 if self.free_root else 0
+        turning = turn_rates(part, self.free_root, poses)[:, 1:, :, root:].reshape(frames, -1, part.modes)
+        return values, np.concatenate([jacobians[:, :, :root], jacobians[:, :, root:] @ turning], axis=2)
 
     def errors(self, values: Array, weights: Array) -> Array:
         """Unweighted lengths `(frames, effectors)` of residuals `(frames, rows)`; NaN if not asked for."""
@@ -370,7 +398,10 @@ def decoded(parameters: Parameters, poses: PoseArrays) -> PoseArrays:
     """Poses whose rotations are those of the coordinates; those of a full body stay."""
     if parameters.full:
         return poses
-    rotations = so3.multiply(parameters.mean, so3.exp(tangents(parameters, poses.coordinates)))
+    if parameters.geodesics is not None:
+        rotations = parameters.geodesics.decode(poses.coordinates)
+    else:
+        rotations = so3.multiply(parameters.mean, so3.exp(tangents(parameters, poses.coordinates)))
     rotations[:, 0] = poses.rotations[:, 0]
     return PoseArrays(poses.root, poses.coordinates, rotations)
 
@@ -404,6 +435,9 @@ def turn_rates(parameters: Parameters, free_root: bool, poses: PoseArrays) -> Ar
         rates[:, 0, :, :3] = np.eye(3)
     if parameters.full:
         rates[:, 1:, :, free:] = np.eye(3 * (joints - 1)).reshape(joints - 1, 3, -1)
+    elif parameters.geodesics is not None:
+        turning = parameters.geodesics.jacobian(poses.coordinates)[:, :, 1:]
+        rates[:, 1:, :, free:] = np.moveaxis(turning, 1, -1)
     else:
         D = dexp_body(tangents(parameters, poses.coordinates)[:, 1:])
         rates[:, 1:, :, free:] = D @ parameters.directions[1:]

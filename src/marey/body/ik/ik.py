@@ -20,7 +20,7 @@ from marey.body.ik.targets import Contact, IKReport, LookAt, Orient, Pin, Reach,
 from marey.body.ik.trajectory import blend_pose, solve_clip
 from marey.body.kinematics import forward_kinematics, points_on
 from marey.body.motion import Motion
-from marey.body.pose_model import PoseModel
+from marey.body.pose_model import PoseModel, check_joints
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError, MareyWarning
 from marey.geometry.fades import fade
@@ -126,7 +126,7 @@ def ik(
     frame = 0 if at is None else frame_at(motion, at, "at")
     points = reached_points(motion, frame if range is None else None, move)
     targets: list[Target] = [Reach(joint, place) for joint, place in (*pairs(reach), *points)]
-    targets += [_orient(joint, rotation) for joint, rotation in pairs(orient)]
+    targets += [oriented(joint, rotation) for joint, rotation in pairs(orient)]
     targets += [LookAt(joint, point) for joint, point in pairs(look_at)]
     if not targets:
         raise InputError(NOTHING)
@@ -176,13 +176,8 @@ def frame_at(motion: Motion, seconds: float, what: str) -> int:
     return frame
 
 
-def check_joints(model: PoseModel, motion: Motion) -> None:
-    """A pose model of another skeleton than the clip's is an error."""
-    if model.skeleton.names != motion.skeleton.names:
-        raise InputError("model: its joints differ from those of the clip")
-
-
-def _orient(joint: str, rotation: ArrayLike) -> Orient:
+def oriented(joint: str, rotation: ArrayLike) -> Orient:
+    """A joint and its rotation in the world `(4,)` as a target."""
     if not np.any(rotation):
         raise InputError(f"orient {joint}=0,0,0,0: four zeros are no rotation; 1,0,0,0 is no turn")
     return Orient(joint, rotation)
@@ -191,7 +186,7 @@ def _orient(joint: str, rotation: ArrayLike) -> Orient:
 def _body(motion: Motion, model: PoseModel | None, no_model: bool) -> tuple[PoseModel | Skeleton, str]:
     """What is posed, a model or the skeleton, and in a few words what that means."""
     if model is not None:
-        check_joints(model, motion)
+        check_joints(model.skeleton, motion)
         return model, "of the model"
     short = motion.frames < SETTINGS.least_frames
     if short and not no_model:

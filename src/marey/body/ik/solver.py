@@ -29,7 +29,6 @@ from marey.body.ik.targets import (
     Target,
     compile_targets,
     goals_of_frame,
-    places_of,
     report_on,
     same_targets,
     targets_key,
@@ -175,7 +174,7 @@ class PoseSolver:
         began = time.perf_counter()
         plan, problem, whole = self._prepare(targets)
         world = engine.world(self.parameters, self._poses) if plan.pinned else None
-        places = None if world is None else places_of(plan.effectors, *world)
+        places = None if world is None else plan.effectors.places(world)
         goals, weights = goals_of_frame(targets, plan, places)
         held = self._start if self.anchored else self._poses
         rotations = held.rotations

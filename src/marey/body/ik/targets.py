@@ -22,7 +22,6 @@ from marey.body.ik import engine
 from marey.body.ik.engine import AIM, SETTINGS, Effectors, IKSettings
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
-from marey.geometry import rotations as so3
 
 END = "_end"
 _HERE = (0.0, 0.0, 0.0)
@@ -301,12 +300,6 @@ def _unit(target: Target, name: str) -> Array:
     if length < 1e-9:
         raise InputError(f"{describe(target)}: its {name} has no length")
     return value / length
-
-
-def places_of(effectors: Effectors, positions: Array, rotations: Array) -> Array:
-    """World positions `(frames, effectors, 3)` of the effectors' points, from world frames of all joints."""
-    carriers = effectors.joints
-    return positions[..., carriers, :] + so3.rotate(rotations[..., carriers, :], effectors.local)
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from marey._arrays import Array
 from marey._report import Result
 from marey.body.ik import engine
 from marey.body.ik.solver import ROOTS, PoseResult, starting_poses, typical_change
-from marey.body.ik.targets import IKReport, Target, compile_targets, goals_and_weights, places_of, report_on
-from marey.body.kinematics import forward_kinematics, points_on
+from marey.body.ik.targets import IKReport, Target, compile_targets, goals_and_weights, report_on
+from marey.body.kinematics import forward_kinematics
 from marey.body.limits.limits import Limits
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
@@ -91,7 +91,7 @@ def solve_clip(
     spread = typical_change(parameters, model, free, settings)
     problem = engine.Problem(parameters, plan.effectors, free, limits, spread, settings=settings)
     before = engine.world(parameters, centre)
-    places = places_of(plan.effectors, *before)
+    places = plan.effectors.places(before)
     asked, given = goals_and_weights(targets, plan, frames=start.frames, places=places)
     goals, weights = _faded(plan.effectors, asked, given, places, before.rotations)
     precision = tolerance**2 / spread**2
@@ -309,7 +309,7 @@ def _where_they_were(edited: Motion, before: Motion, held: Sequence[tuple[int, A
     joints = [int(joint) for joint, _ in held]
     effectors = engine.Effectors.points(joints, np.array([point for _, point in held], dtype=np.float64))
     problem = engine.Problem(engine.Parameters.of(edited.skeleton), effectors, free_root=False)
-    places = points_on(forward_kinematics(before), effectors.joints, effectors.local)
+    places = effectors.places(forward_kinematics(before))
     goals = np.pad(places, ((0, 0), (0, 0), (0, 1)))
     rotations = np.array(edited.rotations, dtype=np.float64)
     start = engine.PoseArrays(np.array(edited.root), np.zeros((edited.frames, 0)), rotations)

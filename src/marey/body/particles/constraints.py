@@ -81,7 +81,7 @@ class Noisy(Constraint):
     def errors(self, poses: PoseBatch) -> Array:
         target = self.target
         if isinstance(target, Reach):
-            return poses.point(target.joint, target.point) - np.asarray(target.position)
+            return np.asarray(poses.point(target.joint, target.point) - np.asarray(target.position))
         if isinstance(target, Orient):
             return so3.log(so3.multiply(so3.inverse(target.rotation), poses.turn(target.joint)))
         if isinstance(target, Contact):
@@ -191,7 +191,7 @@ class Avoid(Constraint):
         places = np.stack([poses.point(name) for name in self.joints], axis=1)
         centres = np.asarray(self.centres, dtype=np.float64).reshape(-1, 3)
         gap = np.linalg.norm(places[:, :, None] - centres, axis=3) - np.asarray(self.radii) - self.radius
-        return np.minimum(gap, 0.0).reshape(poses.count, -1)
+        return np.asarray(np.minimum(gap, 0.0).reshape(poses.count, -1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,11 +264,11 @@ def feet_on_floor(poses: PoseBatch) -> list[Noisy]:
 
 
 def largest_errors(motion: Motion, targets: Sequence[Target]) -> tuple[float, float]:
-    """Metres and, for looks, radians by which the last frame misses its targets at most; NaN without any."""
+    """Metres, and radians of turns and looks, by which the last frame misses targets; NaN without any."""
     last = PoseBatch(motion.skeleton, np.array(motion.rotations[-1:]), np.array(motion.root[-1:]))
     errors = [float(np.linalg.norm(one.errors(last))) for one in as_constraints(targets)]
     places = [error for error, target in zip(errors, targets) if isinstance(target, Reach)]
-    looks = [error for error, target in zip(errors, targets) if isinstance(target, LookAt)]
+    looks = [error for error, target in zip(errors, targets) if isinstance(target, LookAt | Orient)]
     return max(places, default=math.nan), max(looks, default=math.nan)
 
 
@@ -312,7 +312,7 @@ class Errors(NamedTuple):
     def lengths(self, constraints: int) -> Array:
         """Lengths `(particles, constraints)` of each constraint's errors."""
         member = self.owners[:, None] == np.arange(constraints)
-        return np.sqrt(np.square(self.values) @ member)
+        return np.asarray(np.sqrt(np.square(self.values) @ member))
 
     def take(self, rows: IntArray) -> Errors:
         return Errors(self.values[rows], self.owners)
@@ -336,7 +336,7 @@ def _outside(points: Array, corners: Array) -> Array:
         # Above 0 for points to the left of an edge.
         sides = edge[..., 0] * towards[..., 1] - edge[..., 1] * towards[..., 0]
         least[(sides > 0).all(axis=1) | (sides < 0).all(axis=1)] = 0.0
-    return least
+    return np.asarray(least)
 
 
 @dataclass(frozen=True, eq=False)

@@ -66,6 +66,8 @@ class FilterSettings:
 
 
 SETTINGS = FilterSettings()
+PUBLISHED = FilterSettings(tempering=None, least_step=1.0)
+"""The plain filter of Courty 2013, section 3.1.3: for :func:`solve` with `guided` false."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,17 +130,21 @@ class FilteredMotion:
         rows = np.arange(self.steps + 1)
         return PoseBatch(self.chain.skeleton, self.rotations[rows, line], self.roots[rows, line])
 
-    def motion(self, frame_rate: float = 30.0, *, estimate: str = "mean") -> Motion:
+    def motion(self, frame_rate: float = 30.0, *, estimate: str = "mean", smoothed: bool = True) -> Motion:
         """The steps as a clip, smoothed over two steps; first and last pose stay.
 
         Args:
             frame_rate: frames per second.
+            smoothed: or as they are.
             estimate: "mean" of each step, the smoothest; the "path" to the best particle; or the "best" of
                 each step.
         """
         if estimate not in ESTIMATES:
             raise InputError(f"estimate {estimate!r}: one of {', '.join(ESTIMATES)}")
         poses = {"path": self.path, "mean": self.means, "best": self.likeliest}[estimate]()
+        if not smoothed:
+            inside = self.chain.limits.project(poses.rotations)
+            return Motion(self.chain.skeleton, so3.continuous(inside), poses.root, frame_rate)
         bell = np.exp(-0.5 * (np.arange(6) / 2.0) ** 2)
         rotations = self.chain.limits.project(so3.normalise(smooth(poses.rotations, bell, rotations=True)))
         return Motion(self.chain.skeleton, so3.continuous(rotations), smooth(poses.root, bell), frame_rate)

@@ -23,7 +23,7 @@ from marey._random import Rng, as_generator
 from marey._report import Report, Result
 from marey._work import Progress
 from marey.body.anatomy import anatomy
-from marey.body.ik.targets import END, find_point
+from marey.body.ik.targets import END, Reach, find_point
 from marey.body.limits import JointFreedom
 from marey.body.motion import Motion
 from marey.body.particles import constraints
@@ -363,7 +363,7 @@ def fingers_from_tips(
 
 
 def _constraints(chain: ArticulatedChain, tips: Array, names: Sequence[str]) -> list[constraints.Constraint]:
-    known = [constraints.Reach(name, tip) for name, tip in zip(names, tips) if np.isfinite(tip).all()]
+    known = [Reach(name, tip) for name, tip in zip(names, tips) if np.isfinite(tip).all()]
     return [*(constraints.Noisy(reach, noise=NOISE) for reach in known), *chain.rules]
 
 

@@ -67,12 +67,12 @@ def polished_pose(
         return poses, np.concatenate([errors, done / prior_scale], axis=1)
 
     def residuals(step: Array) -> Array:
-        return moved(step[None])[1][0]
+        return np.asarray(moved(step[None])[1][0])
 
     def slopes(step: Array) -> Array:
         near = step + DIFFERENCE * np.concatenate([np.zeros((1, len(step))), np.eye(len(step))])
         values = moved(near)[1]
-        return (values[1:] - values[0]).T / DIFFERENCE
+        return np.asarray((values[1:] - values[0]).T / DIFFERENCE)
 
     first = np.zeros(walk.freedoms)
     found = least_squares(residuals, first, slopes, method="lm", ftol=1e-3, max_nfev=iterations)

@@ -120,7 +120,7 @@ def cylinders(weights: FloatArray, axes: FloatArray, radii: FloatArray, lengths:
     across = weights * (3 * radii**2 + lengths**2) / 12
     about = 0.5 * weights * radii**2
     outer = along[:, :, None] * along[:, None, :]
-    return across[:, None, None] * np.eye(3) + (about - across)[:, None, None] * outer
+    return np.asarray(across[:, None, None] * np.eye(3) + (about - across)[:, None, None] * outer)
 
 
 def _tips(skeleton: Skeleton, middles: FloatArray) -> FloatArray:

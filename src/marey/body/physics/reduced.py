@@ -22,7 +22,7 @@ from marey._arrays import Array, FloatArray, assign, checked
 from marey.body.anatomy import anatomy
 from marey.body.kinematics import global_frames
 from marey.body.physics.inertia import Bones
-from marey.body.pose_model import PoseModel
+from marey.body.pose_model import PoseModel, check_first_kind
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
@@ -62,6 +62,7 @@ class Basis:
     @classmethod
     def geodesics(cls, model: PoseModel) -> Basis:
         """The coordinates of a pose model; its metric says whether they are canonical or kinetic."""
+        check_first_kind(model, "a simulation")
         directions = np.array(model.geodesics.directions)
         directions[:, 0] = 0.0
         mean = np.array(model.geodesics.mean)

@@ -401,7 +401,7 @@ class Simulator:
         centres = pose.positions[:, carriers] + so3.rotate(pose.rotations[:, carriers], spheres[:, :3])
         made = self._scene.planes
         gaps = centres @ made[:, :3].T - made[:, 3] - spheres[:, 3:]
-        return np.maximum(-gaps.min(axis=(1, 2), initial=0.0), 0.0)
+        return np.asarray(np.maximum(-gaps.min(axis=(1, 2), initial=0.0), 0.0))
 
 
 @dataclass(frozen=True)

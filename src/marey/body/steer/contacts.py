@@ -6,20 +6,18 @@ lifted, or is in contact for long, is released meanwhile.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from marey._arrays import Array, BoolArray, runs
 from marey.body.anatomy import anatomy
-from marey.body.feet import bend_leg, contacts, foot_joints, ground_heights
+from marey.body.feet import bend_legs, contacts, foot_joints, ground_heights
 from marey.body.feet.contacts import foot_positions
 from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion
 from marey.body.steer.displacement import Observations
 from marey.body.steer.requests import Target, Window, covered
-from marey.geometry import rotations as so3
 from marey.geometry.fades import fade
 
 # Metres: how exactly feet are held, and how far up a foot leaves the ground.
@@ -100,23 +98,18 @@ def settle(motion: Motion, targets: list[Target], plan: ContactPlan, windows: li
     Other feet are lifted where they would sink into the ground. Feet with targets are left as they are: a
     contact beside a target may contradict it a little.
     """
-    inside = covered(windows, motion.frames)
-    parents = np.asarray(motion.skeleton.parents, dtype=np.int64)
-    rotations, pose = np.array(motion.rotations, dtype=np.float64), forward_kinematics(motion)
+    inside, pose = covered(windows, motion.frames), forward_kinematics(motion)
     frames = max(1, round(FADE * motion.frame_rate))
     busy = {joint for target in targets for joint in foot_of(motion, target)}
-    for leg in (leg for leg in anatomy(motion.skeleton).legs if leg.end not in busy):
-        goals: list[Array] = []
-        for joint in (j for j in (leg.end, leg.tip) if j >= 0):
-            column = plan.joints.index(joint)
+    goals: dict[int, Array] = {}
+    for column, joint in enumerate(plan.joints):
+        if joint not in busy:
             held, here = plan.contact[:, column] & inside, pose.positions[:, joint]
             shift = _faded(plan.positions[:, column] - here, held, frames)
             sunk = plan.floor[:, column] - here[:, 1] - shift[:, 1]
             shift[:, 1] += _lift(sunk, frames) * ~held
-            goals.append(here + shift * inside[:, None])
-        bend_leg(rotations, parents, pose, leg, goals[0], goals[1] if len(goals) > 1 else None)
-    bent = so3.normalise(so3.like(rotations, motion.rotations))
-    return replace(motion, rotations=np.where(inside[:, None, None], bent, motion.rotations))
+            goals[joint] = here + shift * inside[:, None]
+    return bend_legs(motion, goals, inside)
 
 
 def feet_stay(result: Motion, targets: list[Target], plan: ContactPlan, windows: list[Window]) -> bool:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from marey._arrays import Array
 from marey.body.kinematics import GlobalPose, forward_kinematics, global_frames
 from marey.body.motion import Motion
-from marey.body.pose_model import PoseModel, pose_rotations
+from marey.body.pose_model import PoseModel, check_first_kind, pose_rotations
 from marey.body.steer.requests import Window, covered, factor
 from marey.geometry import rotations as so3
 from marey.geometry.matrices import dexp_body, hat, to_matrix
@@ -131,6 +131,7 @@ class DisplacementPrior:
         """Of the frames of a clip."""
         from scipy.ndimage import gaussian_filter1d
 
+        check_first_kind(model, "displacing a clip")
         geodesics, width = model.geodesics, settings.smoothing * motion.frame_rate
         logs = so3.unwrap(geodesics.logarithms(pose_rotations(motion)))
         directions = geodesics.directions * geodesics.deviations[:, None, None]
@@ -150,7 +151,7 @@ class DisplacementPrior:
     @property
     def size(self) -> int:
         """Numbers of a frame."""
-        return len(self.directions) + 3 * self.alone.shape[1] + 3
+        return int(len(self.directions) + 3 * self.alone.shape[1] + 3)
 
     def at(self, frames: NDArray[np.intp]) -> DisplacementPrior:
         """The same of some of the frames."""

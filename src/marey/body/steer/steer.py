@@ -3,32 +3,32 @@
 Around each target the clip is displaced as smoothly and as much like itself as possible; feet in contact
 stay, and frames outside the window are not touched. The window is as long as it must be for the accelerations
 to stay like the clip's own. Targets that the body cannot reach while its feet stay are drawn back. Optionally
-the clip's dynamics simulate the window anew. Some tens of milliseconds a second of motion that is changed,
-beside learning the clip's poses.
-
-Simulated is either the window, given the poses at the targets and all frames outside (conditional
-simulation), or a deviation from the smooth change, which is 0 at the targets and at the edges. The root's
-motion is part of the model; that it ends where the original goes on is imposed on its sum. What the model
-does not hold of a clip is kept. Cost: that of fitting the dynamics, and of one conditional sample.
+the window is simulated anew, as a gap of the clip (:mod:`marey.body.fill`), given the poses at the targets
+and all frames outside (conditional simulation); or a deviation, which is 0 at the targets and at the edges,
+is added to the smooth change. Some tens of milliseconds a second of motion that is changed, beside learning
+the clip's poses; simulated, as long as filling takes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from marey._arrays import Array
 from marey._random import Rng
 from marey._report import Result
-from marey.body import dynamics, root_motion
-from marey.body.dynamics import MotionModel
+from marey.body.feet import bend_legs, foot_joints
+from marey.body.feet.contacts import foot_positions
+from marey.body.fill import fill
 from marey.body.motion import Motion
-from marey.body.pose_model import PoseModel
+from marey.body.pose_model import PoseModel, check_joints
 from marey.body.steer.contacts import ContactPlan, feet_stay, plan_contacts, settle
 from marey.body.steer.displacement import SETTINGS as EXACTLY
 from marey.body.steer.displacement import DisplacementPrior, Observations, displace
+from marey.body.steer.published import control
 from marey.body.steer.requests import (
     LONGEST,
     Target,
@@ -44,10 +44,8 @@ from marey.body.steer.requests import (
 )
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.geometry.fades import minimum_jerk
-from marey.statistics.autoregression import condition
 
-METHODS = ("displace", *dynamics.METHODS)
+METHODS = ("displace", "joint", "gp")
 
 
 @dataclass(frozen=True)
@@ -62,8 +60,7 @@ class SteerSettings:
         met: Metres within which a target counts as met.
         slack: How many times less exactly targets are meant to find how far a body reaches: 3 cm beside feet
             of half a millimetre.
-        tries: Simulations until one is as calm as the clip: share of the variance of its poses that is
-            simulated, factor of the window.
+        tries: Factors of the window, simulated until one is as calm as the clip.
     """
 
     modes: int = 15
@@ -73,7 +70,7 @@ class SteerSettings:
     helps: float = 0.95
     met: float = 0.005
     slack: float = 300.0
-    tries: tuple[tuple[float, float], ...] = ((0.999, 1.0), (0.999, 1.4), (0.99, 1.0))
+    tries: tuple[float, ...] = (1.0, 1.4, 1.0)
 
 
 SETTINGS = SteerSettings()
@@ -113,7 +110,7 @@ def steer(
     *,
     method: str = "displace",
     deviation: float = 0.0,
-    interval: float | None = None,
+    interval: float | Literal["published"] | None = None,
     model: PoseModel | None = None,
     rng: Rng = None,
     settings: SteerSettings = SETTINGS,
@@ -122,12 +119,13 @@ def steer(
 
     Args:
         requests: Where points should be, and when.
-        method: "displace", a smooth change of the original; or the window simulated anew from the clip's
-            dynamics, given the pose at the target and the frames around: "joint", of all coordinates, or
-            "gp", each coordinate with a squared exponential covariance (Courty & Cuzol 2010, section 5).
+        method: "displace", a smooth change of the original; or the window simulated anew, given the pose at
+            the target and the frames around, by a method of :func:`marey.body.fill.fill`: "joint", learned
+            from the clip as a whole, or "gp", of each feature by itself, with our feet and intervals.
         deviation: With "displace", how much simulated deviation is added to the smooth change; 1 is as much
-            as the clip's dynamics have.
-        interval: Seconds that may change around a target; as long as needed if None.
+            as a simulation has.
+        interval: Seconds that may change around a target; as long as needed if None; "published", with "gp",
+            for all of Courty & Cuzol (2010), section 6.3: see :mod:`marey.body.steer.published`.
         model: Poses to stay like; learned from the clip if None.
         rng: Seed or generator of the simulation.
 
@@ -141,12 +139,17 @@ def steer(
         raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
     if not (np.isfinite(deviation) and deviation >= 0):
         raise InputError(f"deviation: a number, not below 0, got {deviation}")
+    if interval == "published":
+        if method != "gp" or model is not None:
+            raise InputError('interval "published": with method "gp", and without a model')
+        asked = targets(motion, requests)
+        made = control(motion, asked, rng=rng)
+        return _result(motion, made.motion, requests, asked, asked, made.windows)
     if interval is not None and not (np.isfinite(interval) and interval > 0):
         raise InputError(f"interval: seconds above 0, got {interval}")
     wanted = targets(motion, requests)
     poses = PoseModel.fit([motion], modes=min(settings.modes, 3 * motion.joints)) if model is None else model
-    if poses.skeleton.names != motion.skeleton.names:
-        raise InputError("the pose model's joints differ from those of the clip")
+    check_joints(poses.skeleton, motion)
     task = _Task(motion, poses, DisplacementPrior.of(motion, poses), interval, settings)
     asked = task.clip_to_reach(wanted)
     plan = plan_contacts(motion, asked)
@@ -154,22 +157,30 @@ def steer(
     if method != "displace" or deviation > 0:
         generator = np.random.default_rng(rng)
         found = []
-        for variance, factor in (one for one in settings.tries if interval is None or one[1] == 1.0):
+        for factor in settings.tries if interval is None else settings.tries[:1]:
             around = [window.wider(factor) for window in windows]
-            learned = MotionModel.fit(
-                motion, variance=variance, method="joint" if method == "displace" else method
-            )
-            share = deviation if method == "displace" else None
-            start = simulate(learned, motion, result, asked, around, share=share, rng=generator)
+            start = simulate(result, asked, around, method=method, share=deviation, rng=generator)
             drawn = task.solve(start, asked, plan, around)
             found.append((task.acceleration(drawn, asked, around), drawn, around))
             if found[-1][0] <= settings.acceleration:
                 break
         _, result, windows = min(found, key=lambda one: one[0])
+    return _result(motion, result, requests, wanted, asked, windows)
+
+
+def _result(
+    motion: Motion,
+    result: Motion,
+    requests: Sequence[TimedReach],
+    wanted: list[Target],
+    asked: list[Target],
+    windows: list[Window],
+) -> SteerResult:
+    pairs = list(zip(asked, windows, strict=True))
     return SteerResult(
         result,
         tuple(100 * error for error in _errors(result, wanted)),
-        task.acceleration(result, asked, windows),
+        max(peak_ratio(motion, result, target, window) for target, window in pairs),
         merge_windows(windows, motion.frames),
         tuple(f"{request.joint} at {request.time:g} s" for request in requests),
     )
@@ -294,91 +305,31 @@ BESIDE = 1 / 60
 
 
 def simulate(
-    learned: MotionModel,
-    original: Motion,
     smooth: Motion,
     targets: list[Target],
     windows: list[Window],
     *,
-    share: float | None,
-    rng: Rng,
+    method: str,
+    share: float,
+    rng: np.random.Generator,
 ) -> Motion:
-    """A clip that is simulated within the windows and the original outside.
+    """A steered clip simulated anew within the windows, whose poses at the targets are kept.
 
     Args:
-        learned: Dynamics of the original.
-        original: The clip.
-        smooth: The clip as it is steered without simulation; its poses at the targets are kept.
-        windows: Around the targets.
-        share: How much of a simulated deviation from `smooth` is taken; None simulates the motion itself.
-        rng: Of the sample.
+        method: "joint" or "gp"; or "displace", which adds to the clip the `share` of a simulated deviation.
     """
-    anew = share is None
-    base = original if anew else smooth
-    coordinates = learned.poses.encode(base)
-    centre = learned.trend_at(original.frames)
-    stretches = merge_windows(windows, original.frames)
-    unknown = covered(windows, original.frames)
-    beside = max(1, round(BESIDE * original.frame_rate))
-    near = [f for target in targets for f in range(target.frame - beside, target.frame + beside + 1)]
-    given = sorted({f for f in near if 0 <= f < original.frames and unknown[f]})
-    unknown[given] = False
-    known = coordinates - centre if anew else np.zeros_like(coordinates)
-    if anew:
-        known[given] = learned.poses.encode(smooth)[given] - centre[given]
-    conditional = condition(learned.dynamics, np.where(unknown[:, None], np.nan, known))
-    rows, values = _closing(learned, base, stretches, coordinates, centre if anew else None)
-    drawn = conditional.condition(rows, values).sample(rng)
-    new = drawn + centre if share is None else coordinates + share * drawn
-    return _transfer(learned, base, coordinates, new, stretches)
-
-
-def _closing(
-    learned: MotionModel,
-    base: Motion,
-    stretches: tuple[tuple[int, int], ...],
-    coordinates: Array,
-    centre: Array | None,
-) -> tuple[Array, Array]:
-    """Conditions on the sums of turning and of root motion over each window: the same position at its end."""
-    moved = learned.poses.root_motion
-    assert moved is not None
-    facing = root_motion.about_y(root_motion.yaw(base))
-    sideways, ahead = (so3.rotate(facing, np.array(axis)) for axis in ([1.0, 0.0, 0.0], [0.0, 0.0, 1.0]))
-    right, forward, turning = (moved.directions[:, i] for i in (0, 1, 3))
-    rows = []
-    for first, last in stretches:
-        inside = np.zeros((base.frames, 1))
-        inside[max(first - 1, 0) : last] = 1.0
-        rows += [inside * (sideways[:, [i]] * right + ahead[:, [i]] * forward) for i in (0, 2)]
-        rows.append(inside * turning)
-    functionals = np.array(rows)
-    target = np.zeros_like(coordinates) if centre is None else coordinates - centre
-    return functionals, np.einsum("itc,tc->i", functionals, target)
-
-
-def _transfer(
-    learned: MotionModel, base: Motion, old: Array, new: Array, stretches: tuple[tuple[int, int], ...]
-) -> Motion:
-    """The change from old to new coordinates, put on the clip within the windows."""
-    rotations, root = np.array(base.rotations), np.array(base.root)
-    yaw = root_motion.yaw(base)
-    for first, last in stretches:
-        begin = max(first - 1, 0)
-        frames = slice(begin, min(last + 2, base.frames))
-        at = {"start": base.root[begin], "heading": float(yaw[begin])}
-        before, after = (
-            learned.poses.decode_motion(part[frames], base.frame_rate, **at) for part in (old, new)
-        )
-        turns = so3.log(so3.multiply(so3.inverse(before.rotations), after.rotations))
-        shifts = after.root - before.root
-        # What is left of the shift and of the turn at the end is spread over the window.
-        ramp = minimum_jerk(np.linspace(0.0, 1.0, len(shifts))) * (last + 1 < base.frames)
-        shifts -= ramp[:, None] * shifts[-1]
-        turns[:, 0] -= ramp[:, None] * turns[-1, 0]
-        inner = slice(first, last + 1)
-        kept = slice(first - begin, last + 1 - begin)
-        moved = so3.multiply(base.rotations[inner], so3.exp(turns[kept]))
-        rotations[inner] = so3.normalise(so3.like(moved, base.rotations[inner]))
-        root[inner] = base.root[inner] + shifts[kept]
-    return replace(base, rotations=rotations, root=root)
+    unknown = covered(windows, smooth.frames)
+    beside = max(1, round(BESIDE * smooth.frame_rate))
+    for target in targets:
+        unknown[max(target.frame - beside, 0) : target.frame + beside + 1] = False
+    if not unknown.any():
+        return smooth
+    known, anew = replace(smooth, translations=None), method != "displace"
+    filled = fill(known, unknown, samples=1, method=method if anew else "joint", rng=rng)
+    drawn = filled.samples[0] if anew else filled.deviated(smooth, share)
+    rotations = np.array(smooth.rotations)
+    rotations[unknown] = so3.normalise(so3.like(drawn.rotations[unknown], rotations[unknown]))
+    root = np.where(unknown[:, None], drawn.root, smooth.root)
+    # A simulation does not know the ground: feet go where they went.
+    feet = dict(zip(foot_joints(smooth.skeleton), np.moveaxis(foot_positions(smooth), 1, 0), strict=True))
+    return bend_legs(replace(smooth, rotations=rotations, root=root), feet, unknown)

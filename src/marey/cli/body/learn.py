@@ -28,7 +28,12 @@ def learn(
     ),
     modes: Modes = None,
     variance: Variance = None,
-    period: Period = option("auto", "Length of a cycle; auto finds it, none has none.", "SECONDS"),
+    inputs: int | None = option(
+        None, "With C inputs a frame to drive it by, as published (Courty 2013, 2.3.1).", "C", min=0
+    ),
+    period: Period = option(
+        "auto", "Length of a cycle; none has none; auto finds it (with gp: none, as published).", "SECONDS"
+    ),
 ) -> Output:
     """Learn the dynamics of a clip: its poses, its cycle, and how frames follow.
 
@@ -37,6 +42,7 @@ def learn(
         marey body learn walk.bvh -o walk.mry --modes 20 --period none
         marey body learn walk.bvh -o walk.mry --method gp              the published model
         marey body learn walk.bvh -o walk.mry --method gp --kernel matern52
+        marey body learn walk.bvh -o walk.mry --modes 5 --inputs 2     for marey body drive
         marey body stream walk.mry --characters 10 --seconds 5         characters that go on moving
     """
     from marey import body
@@ -49,8 +55,7 @@ def learn(
         "modes": model.modes,
         "log_likelihood": round(model.log_likelihood(motion), 3),
         "method": model.method,
-        "order": model.dynamics.order,
-        "radius": round(model.radius, 6),
+        **model.measures(),
         "period": None if found is None else round(found, 4),
         "frames": motion.frames,
         "milliseconds": run.milliseconds(),

@@ -1,7 +1,9 @@
 """`marey body particles`: motions that reach, look and stand, found by particles."""
 
+from typing import Literal
+
 from marey.cli._console import warn
-from marey.cli._options import Clip, LookAt, Move, Out, PoseModelFile, Reach, Seed, option
+from marey.cli._options import Clip, LookAt, Move, Orientation, Out, PoseModelFile, Reach, Seed, option
 from marey.cli._run import Output, Run, command
 
 
@@ -13,10 +15,14 @@ def particles(
     reach: Reach = (),
     move: Move = (),
     look_at: LookAt = (),
+    aim: list[Orientation] = option((), "Turn a joint so, in the world.", "JOINT=W,X,Y,Z"),
     floor: bool = option(False, "Plant feet that are on the ground and keep balance."),
     at: float = option(0.0, "Which moment to start from, seconds.", "T"),
     particles: int = option(300, "Number of particles.", "N", min=10),
     steps: int = option(60, "Number of steps: frames of the result.", "M", min=2),
+    method: Literal["guided", "published"] = option(
+        "guided", "guided: steps look at the targets; published: they are random (Courty 2013, 3.1)."
+    ),
     model: PoseModelFile | None = option(None, "Pose model (marey body fit): keep to likely poses.", "MODEL"),
     dynamics: bool = option(False, "Move as the clip does: dynamics learned from it."),
     solutions: int = option(1, "Different motions: OUT-1, OUT-2, …", "K", min=1),
@@ -30,6 +36,7 @@ def particles(
         marey body particles walk.bvh reach.bvh --reach LeftHand=0.4,1.2,0.5 --floor
         marey body particles walk.bvh reach.png --move RightHand=0,-0.5,0.3 --floor --polish
         marey body particles walk.bvh up.bvh --move LeftHand=0,0.4,0.2 --solutions 3 --seed 7
+        marey body particles walk.bvh hand.bvh --aim RightHand=1,0,0,0 --method published --particles 2000
         marey body particles walk.bvh turn.bvh --look-at Head=2,1.5,0 --model walk.mry
 
     Places are in metres, y up. Knees and elbows are hinges, other joints turn within cones; these limits are

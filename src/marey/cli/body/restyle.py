@@ -14,6 +14,9 @@ def restyle(
     out: Out = option(..., "The clip in the style of the reference.", "OUT"),
     timing: Literal["reference", "own"] = option("reference", "Whose timing the result has."),
     spatial: float = option(0.0, "How much of the reference's posture and fine detail to take.", "0..1"),
+    method: Literal["linear", "pca"] = option(
+        "linear", "pca: as published (Courty 2013, 2.2.1): components of rotation vectors as they are."
+    ),
     modes: int | None = option(
         None, "Coordinates to align by; those of 90 % of the variance if not given.", "K"
     ),
@@ -30,6 +33,7 @@ def restyle(
         marey body restyle neutral.bvh angry.bvh out.bvh                       neutral poses, angry timing
         marey body restyle angry.bvh neutral.bvh out.bvh                       angry poses, neutral timing
         marey body restyle walk.bvh old.bvh out.bvh --timing own --spatial 1   own timing, old posture
+        marey body restyle neutral.bvh angry.bvh out.bvh --method pca --modes 6
         marey body restyle walk.bvh happy.bvh out.bvh --open --figure steps.png
 
     The figure shows the three clips aligned.

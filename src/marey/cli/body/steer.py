@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from marey.cli._console import warn
-from marey.cli._options import Clip, Numbers, Out, Parsed, Seed, option
+from marey.cli._options import Clip, Numbers, Out, Parsed, Seed, bounded, option
 from marey.cli._run import Output, Run, check_ending, command
 from marey.errors import InputError
 
@@ -17,7 +17,7 @@ EXAMPLE = "JOINT@TIME=X,Y,Z, metres, or JOINT@TIME=+X,Y,Z for an offset"
 
 
 def _requests(text: str) -> "list[TimedReach | None]":
-    """One request, or one for each repetition (None where nothing is asked)."""
+    """One request, or one for each repetition (None where nothing is requested)."""
     from marey.body.steer import TimedReach
 
     name, _, rest = text.partition("=")
@@ -30,9 +30,19 @@ def _requests(text: str) -> "list[TimedReach | None]":
         if not joint.strip():
             raise ValueError
         relative = "+" in part.replace("e+", "")
-        asked = None if values is None else TimedReach(joint.strip(), float(when), values, relative=relative)
-        found.append(asked)
+        requested = (
+            None if values is None else TimedReach(joint.strip(), float(when), values, relative=relative)
+        )
+        found.append(requested)
     return found
+
+
+def _interval(text: str) -> "float | str":
+    return text if text == "published" else _SECONDS(text)
+
+
+_SECONDS = bounded(float, None, None, 0)
+Interval = Annotated["float | str", Parsed(_interval, "seconds above 0, or published")]
 
 
 @command(writes="Motion", reports="residual_cm, peak_acceleration_ratio")
@@ -49,9 +59,12 @@ def steer(
     method: Literal["displace", "joint", "gp"] = option(
         "displace", "displace: change the clip smoothly; joint or gp: simulate it anew.", "METHOD"
     ),
-    deviation: float = option(0.0, "Random change beside displace; 1: as in the clip's dynamics.", "S"),
-    interval: float | None = option(
-        None, "How long the change may take; as long as needed if not given.", "SECONDS"
+    deviation: float = option(0.0, "Random change beside displace; 1: as in a simulation.", "S"),
+    interval: Interval | None = option(
+        None,
+        "How long the change may take; as long as needed if not given. With gp also published: twice the "
+        "largest length of the processes, poses by inverse kinematics in the model (Courty & Cuzol 2010).",
+        "SECONDS|published",
     ),
     repeat: int | None = option(
         None, "The clip N times in a row, each from where it ended.", "N", min=1, max=1000
@@ -71,6 +84,7 @@ def steer(
         marey body steer catch.bvh higher.bvh --reach LeftHand@3.1=+0,0.15,0 --reach RightHand@3.1=+0,0.15,0
         marey body steer walk.bvh wave.bvh --reach RightHand@1.5=0.4,1.7,0.3 --figure wave.png
         marey body steer walk.bvh other.bvh --reach LeftHand@2=+0.1,0.1,0 --deviation 0.5 --seed 7
+        marey body steer catch.bvh new.bvh --reach LeftHand@3.1=+0,0.15,0 --method gp --interval published
         marey body steer kick.bvh three.bvh --reach LeftToeBase@1.4=+0,0,0/+0,-0.2,0.1/+0,-0.4,0 --turn 20,-30
         marey body steer walk.bvh far.bvh --repeat 3                     the clip three times in a row
 
@@ -84,6 +98,8 @@ def steer(
     if len(counts) > 1:
         raise InputError(f"--reach and --repeat name different numbers of repetitions: {sorted(counts)}")
     times = max(counts, default=1)
+    if interval == "published" and method != "gp":
+        raise InputError("--interval published: goes with --method gp")
     if not reach and times == 1:
         raise InputError(f"nothing to do: give --reach {EXAMPLE}, or --repeat N")
     repeated = [[one[i if len(one) > 1 else 0] for one in reach] for i in range(times)]
@@ -99,7 +115,7 @@ def steer(
         turns = None if turn is None else [math.radians(angle) for angle in turn]
         chained = run.call("chaining", body.chain, motion, requests, turns=turns)
         result, before, steered = chained.motion, chained.before, chained.steered
-        asked = [
+        requested = [
             replace(one, time=one.time + start / rate)
             for several, start in zip(requests, chained.starts, strict=True)
             for one in several
@@ -112,15 +128,15 @@ def steer(
         if turn is not None or transition is not None:
             raise InputError("--turn and --transition are for a clip that is repeated (--repeat N)")
         steered = run.call("steering", body.steer, motion, requests[0])
-        result, before, asked = steered.motion, motion, requests[0]
+        result, before, requested = steered.motion, motion, requests[0]
         report = {"intervals": [[a / rate, b / rate] for a, b in steered.intervals]}
     for line in steered.lines() if steered else ():
         warn(line)
     if figure is not None:
         from marey.views.render import draw_targets
 
-        draw_targets(before, result, asked, figure)
+        draw_targets(before, result, requested, figure)
     residuals = [round(miss, 4) for miss in steered.residual_cm] if steered else []
     ratio = round(steered.peak_acceleration_ratio, 4) if steered else 0.0
-    told = {"residual_cm": residuals, "peak_acceleration_ratio": ratio, **report, "frames": result.frames}
-    return Output(result, told)
+    facts = {"residual_cm": residuals, "peak_acceleration_ratio": ratio, **report, "frames": result.frames}
+    return Output(result, facts)

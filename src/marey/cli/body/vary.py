@@ -45,7 +45,7 @@ def vary(
     format: str | None = option(None, "bvh, glb, mry, …; as IN if left out.", "ENDING"),
     figure: Path | None = option(None, "Also an image (.png) or clip (.mp4) of all.", "FILE", role="also"),
 ) -> Output:
-    """New versions of one clip: the same action, never the same way.
+    """New versions of one clip: the same action, never twice the same motion.
 
     Examples:
         marey body vary walk.bvh -o crowd --count 20                  a crowd without clones

@@ -58,7 +58,7 @@ def capture(
     ),
     camera: Camera = None,
     plane_height: PlaneHeight = 0.0,
-    presence: bool = option(True, "Also write a presence map."),
+    foreground: bool = option(True, "Also write where people are seen."),
     resume: bool = option(False, "Continue the draft of an interrupted capture, OUT.partial."),
     jobs: Jobs = None,
 ) -> Output:
@@ -91,7 +91,6 @@ def capture(
         size=(video.columns, video.rows) if size == "full" else size,
         mask=[np.array(one) for one in area] or drawn,
         camera=None if camera is None else cameras.read(camera),
-        foreground=presence,
     )
     draft = FieldDraft(out, resume=resume)
     try:
@@ -114,7 +113,7 @@ def capture(
         "motion": plan.motion,
         "speed_mean": round(report.speed_mean, 4),
         "speed_max": round(report.speed_max, 4),
-        "presence_share": None if report.foreground_share is None else round(report.foreground_share, 4),
+        "foreground_share": None if report.foreground_share is None else round(report.foreground_share, 4),
         "repeated": report.repeated,
         "resumed_at": report.resumed_at,
         "frames_per_second": round((report.frames - report.resumed_at) / run.seconds, 2),

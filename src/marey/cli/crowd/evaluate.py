@@ -13,7 +13,7 @@ from marey.errors import InputError
 
 if TYPE_CHECKING:
     from marey.crowd import FieldSeries, SimulatedCrowd, Tracks
-    from marey.crowd.evaluation import Truth
+    from marey.crowd.evaluation.fields import Truth
 
 SHOWN = {
     "endpoint": "endpoint px",
@@ -62,7 +62,7 @@ def evaluate(
     The figure shows where in the image the errors are.
     """
     from marey import crowd
-    from marey.crowd.evaluation import Truth
+    from marey.crowd.evaluation.fields import Truth
     from marey.crowd.fields import FieldSeries
 
     last = paths[-1] if len(paths) > 1 else None
@@ -103,7 +103,7 @@ def _data(path: Path) -> "FieldSeries | Tracks | SimulatedCrowd":
 
 def _truth(path: Path, view: str | None, visible: bool, all_pixels: bool) -> "Truth":
     from marey.crowd import FieldSeries, SimulatedCrowd
-    from marey.crowd.evaluation import Truth
+    from marey.crowd.evaluation.fields import Truth
 
     if (path / "dataset.json").is_file():
         from marey.filming import read_dataset

@@ -61,7 +61,7 @@ def simulate(
 
     Reproducible, and any length in parts.
     """
-    from marey.crowd.evaluate import simulation_report
+    from marey.crowd.evaluation.fields import simulation_report
     from marey.crowd.scenes import SCENES
     from marey.crowd.simulation.simulate import Simulation
 

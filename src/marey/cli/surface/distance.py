@@ -17,10 +17,10 @@ def distance(
         "Mesh sequences of one subject, or skeleton clips.", "SEQ…", role="in", reads=OF_MESHES
     ),
     out: Out = option(..., "The matrix: .npz, or .mry.", "D.npz"),
-    metric: Literal["surface", "euclidean", "planar", "skeleton"] = option(
+    metric: Literal["surface", "surface-2.13", "euclidean", "planar", "skeleton"] = option(
         "surface",
-        "surface: triangles turn and stretch; euclidean: vertices, in metres; planar: as seen from "
-        "above; skeleton: joints turn.",
+        "surface: triangles turn and stretch; surface-2.13: its first form (Boukhayma 2017); "
+        "euclidean: vertices, in metres; planar: as seen from above; skeleton: joints turn.",
         "METRIC",
     ),
     exact: bool = option(False, "Surface metric from every pair's own deformation; slow."),
@@ -47,10 +47,11 @@ def distance(
     """  # fmt: skip
     from marey import surface
     from marey.body.compare import distance_of_clips
-    from marey.surface.distances.template import mean_strain
+    from marey.surface.distances import mean_strain
 
     given, stretch = run.given, {}
-    if metric != "surface" and (exact or triangles is not None):
+    surfaces = metric in ("surface", "surface-2.13")
+    if not surfaces and (exact or triangles is not None):
         raise InputError(f"--exact and --triangles: for the surface metric, not for {metric}")
     if metric == "skeleton" and (given.character is not None or given.vertices is not None):
         raise InputError("--character and --vertices: for meshes, not for the skeleton metric")
@@ -64,7 +65,7 @@ def distance(
     else:
         meshes = library(sources, given)
         found = run.call("comparing poses", surface.distance, meshes)
-        if metric == "surface":
+        if surfaces:
             stretch = {"stretch": round(mean_strain(meshes), 4)}
     pairs = found.frames * (found.frames - 1) // 2
     report = {

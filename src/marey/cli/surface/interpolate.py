@@ -26,13 +26,16 @@ def interpolate(
     count: int | None = option(
         None, "N meshes from A to B, both included, instead of --at.", "N", min=2, max=10_000
     ),
-    method: Literal["poisson", "linear"] = option("poisson", "How meshes are interpolated."),
+    method: Literal["poisson", "two-sided", "linear"] = option(
+        "poisson", "poisson: one metric, volumes kept; two-sided: that of either end (Boukhayma 2017, 2.49)."
+    ),
     stretch: Literal["linear", "geometric"] = option("linear", "How faces stretch.", "HOW"),
 ) -> Output:
     """In-between meshes of two poses that keep lengths and volumes.
 
     Examples:
         marey surface interpolate dance.npz:10 dance.npz:60 between.obj
+        marey surface interpolate stand.obj crouch.obj half.obj --method two-sided
         marey surface interpolate stand.obj crouch.obj down.glb --count 30
         marey surface interpolate fox.glb:Walk:3 fox.glb:Run:8 between.png --at 0.25,0.5,0.75
 

@@ -11,9 +11,10 @@ a thread, whatever the length; time: the estimator's, plus two to four milliseco
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from queue import SimpleQueue
 from typing import Any, Protocol
@@ -22,18 +23,155 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey import __version__, _work
-from marey._arrays import AnyArray, read_only
+from marey._arrays import AnyArray, BoolArray, checked, read_only
 from marey._work import Progress
-from marey.crowd.capture import framing
-from marey.crowd.capture.flow import METHODS, REGULARISED, FlowEstimator
+from marey.crowd.capture import divcurl, flow, framing
 from marey.crowd.capture.framing import Background, Grey, Mask, Size, View, WorkingGrid, frame_footage
-from marey.crowd.fields import UNKNOWN, FieldSeries, check_fields
-from marey.crowd.footage import Footage
+from marey.crowd.fields import UNKNOWN, FieldSeries, Footage, check_fields
 from marey.errors import InputError
 
 Pair = tuple[Grey, Grey, Background | None]
 FlowFrame = tuple[NDArray[np.float32], NDArray[np.uint8] | None]
 """A field `(rows, columns, 2)`, and how surely people are seen `(rows, columns)`."""
+
+
+MASK_MODES = ("cut", "decorrelate")
+
+_HORN_SCHUNCK = divcurl.Settings(
+    order=1,
+    smoothness="quadratic",
+    robust="quadratic",
+    constancy="brightness",
+    normalise=0.0,
+    median=0,
+    iterations=40,
+)
+_METHODS: dict[str, tuple[Callable[..., Any], Any]] = {
+    "divcurl": (divcurl.DivCurl, divcurl.Settings()),
+    "hs": (divcurl.DivCurl, _HORN_SCHUNCK),
+    "lk": (flow.LucasKanade, None),
+    "dis": (flow.Dis, None),
+    "farneback": (flow.Farneback, None),
+}
+METHODS = tuple(_METHODS)
+REGULARISED = ("divcurl", "hs")
+"""Methods with a weight alpha of their smoothness."""
+
+
+class FlowEstimator:
+    """A method for many pairs of images of one size: keeps what does not change from pair to pair.
+
+    The object is not for several threads at once: give each its own.
+
+    Args:
+        shape: Rows and columns.
+        method: One of :data:`METHODS`.
+        mask: `(rows, columns)`, True where the image counts; the field is 0 elsewhere.
+        settings: What differs from the own :class:`~marey.crowd.capture.divcurl.Settings` of `divcurl` and
+            `hs`, e.g. `{"alpha": 250}`.
+        mask_mode: "cut" (nothing crosses the mask's border) or "decorrelate" (Courty & Corpetti 2007, section
+            5.1: masked pixels get new noise in every image, and a robust data term gives them up).
+
+    >>> FlowEstimator((40, 48), "hs", settings={"alpha": 100}).method
+    'hs'
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        method: str = "divcurl",
+        mask: ArrayLike | None = None,
+        settings: Mapping[str, Any] | None = None,
+        *,
+        mask_mode: str = "cut",
+    ) -> None:
+        if method not in _METHODS:
+            raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
+        if mask_mode not in MASK_MODES:
+            raise InputError(f"mask_mode: one of {', '.join(MASK_MODES)}, not '{mask_mode}'")
+        if min(shape) < 8:
+            raise InputError(
+                f"images: need two grey ones of at least 8 × 8 pixels, got {shape[0]} × {shape[1]}"
+            )
+        kind, usual = _METHODS[method]
+        known = [known.name for known in fields(usual)] if usual else []
+        for name in settings or {}:
+            if name not in known:
+                listed = ", ".join(known) or "none"
+                raise InputError(f"method {method}: it has no option '{name}'; it has {listed}")
+        self.shape, self.method, self.mask_mode = shape, method, mask_mode
+        self.mask: BoolArray | None = None
+        if mask is not None:
+            self.mask = checked("mask", mask, shape, dtype=np.bool_)
+            if not self.mask.any():
+                raise InputError("mask: it hides the whole image")
+        hidden = self.mask if mask_mode == "cut" else None
+        own = (replace(usual, **(settings or {})),) if usual else ()
+        self._estimate: Callable[..., Grey] = kind(shape, hidden, *own)
+
+    def __call__(
+        self, first: ArrayLike, second: ArrayLike, weight: ArrayLike | None = None
+    ) -> NDArray[np.float32]:
+        """Motion from one image to the next.
+
+        Args:
+            first: `(rows, columns)`, grey from 0 to 255.
+            second: As `first`.
+            weight: `(rows, columns)` from 0 to 1, how much the data count, e.g. because people are there.
+
+        Returns:
+            `(rows, columns, 2)`, `(u, v)` in px/frame.
+        """
+        images = [
+            checked(name, image, self.shape, dtype=np.float32)
+            for name, image in (("first image", first), ("second image", second))
+        ]
+        if self.mask is not None and self.mask_mode == "decorrelate":
+            images = [_decorrelated(image, self.mask) for image in images]
+        data = None
+        if weight is not None:
+            data = checked("weight", weight, self.shape, dtype=np.float32)
+            if data.min() < 0 or data.max() > 1:
+                raise InputError(f"weight: must lie between 0 and 1, got {data.min()} to {data.max()}")
+        field = np.ascontiguousarray(np.moveaxis(self._estimate(*images, data), 0, -1))
+        if self.mask is not None:
+            field[~self.mask] = 0.0
+        return field
+
+
+def estimate(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    method: str = "divcurl",
+    mask: ArrayLike | None = None,
+    mask_mode: str = "cut",
+    weight: ArrayLike | None = None,
+    **settings: Any,
+) -> NDArray[np.float32]:
+    """Motion from one image to the next, `(rows, columns, 2)`; arguments as of :class:`FlowEstimator`.
+
+    >>> y, x = np.mgrid[:40, :48]
+    >>> def blob(shift): return 200 * np.exp(-((x - 24 - shift) ** 2 + (y - 20) ** 2) / 50)
+    >>> field = estimate(blob(0), blob(1.5))
+    >>> abs(field[20, 24] - [1.5, 0]).max() < 0.05
+    np.True_
+    """
+    rows, columns = np.shape(first) if np.ndim(first) == 2 else (0, 0)
+    return FlowEstimator((rows, columns), method, mask, settings, mask_mode=mask_mode)(first, second, weight)
+
+
+def _decorrelated(image: Grey, mask: BoolArray) -> Grey:
+    """`image` with what the mask hides replaced by blurred noise of the image's own mean and contrast."""
+    from cv2 import GaussianBlur
+
+    # Another blur for each image, as published, the same one in both pairs that it is part of.
+    rng = np.random.default_rng(zlib.crc32(image.tobytes()))
+    noise = GaussianBlur(
+        rng.normal(size=image.shape).astype(np.float32), (0, 0), float(rng.uniform(0.6, 1.4))
+    )
+    spoilt = image[mask].mean() + image[mask].std() * noise / max(float(noise.std()), 1e-12)
+    return np.where(mask, image, spoilt).astype(np.float32)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,7 +384,9 @@ class CapturePlan:
         def work(pairs: list[Pair]) -> list[FlowFrame]:
             estimator = idle.get()
             try:
-                return [_flow_frame(estimator, self.motion, *pair) for pair in pairs]
+                # A given alpha means the published energy, in which all pixels count.
+                weigh = self.settings.get("alpha") is None
+                return [_flow_frame(estimator, self.motion, weigh, *pair) for pair in pairs]
             finally:
                 idle.put(estimator)
 
@@ -367,17 +507,22 @@ def data_weight(foreground: NDArray[np.uint8], motion: str | None = None) -> NDA
     """
     sure = np.minimum(foreground.astype(np.float32) / np.float32(UNKNOWN), np.float32(1))
     empty = np.float32(SETTINGS.crowd_empty_weight if motion == "crowd" else SETTINGS.empty_weight)
-    return empty + (1 - empty) * sure
+    return np.asarray(empty + (1 - empty) * sure)
 
 
 def _flow_frame(
-    estimator: FlowEstimator, motion: str | None, first: Grey, second: Grey, background: Background | None
+    estimator: FlowEstimator,
+    motion: str | None,
+    weigh: bool,
+    first: Grey,
+    second: Grey,
+    background: Background | None,
 ) -> FlowFrame:
     seen = None if background is None else background.foreground(first)
     if np.array_equal(first, second):
         # A frame that was lost, and is shown twice.
         return np.zeros((*first.shape, 2), dtype=np.float32), seen
-    weight = None if seen is None else data_weight(seen, motion)
+    weight = None if seen is None or not weigh else data_weight(seen, motion)
     return estimator(first, second, weight=weight), seen
 
 
@@ -402,7 +547,7 @@ def _description(plan: CapturePlan) -> dict[str, object]:
         "marey": __version__,
         "method": plan.method,
         "settings": plan.settings,
-        "presence": plan.foreground,
+        "foreground": plan.foreground,
         "images": plan.footage.frames,
         "video size": list(grid.source),
         "size": list(grid.size),

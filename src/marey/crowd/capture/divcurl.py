@@ -124,7 +124,7 @@ class Settings:
         """
         if self.alpha is not None:
             return 1
-        return 2 ** max(int(np.floor(np.log2(max(self.wavelength_of(level), 1.0) / 12.0))), 0)
+        return int(2 ** max(int(np.floor(np.log2(max(self.wavelength_of(level), 1.0) / 12.0))), 0))
 
 
 class DivCurl:
@@ -406,7 +406,7 @@ def reweighted(field: Plane, opened: Plane, alpha: float, scale: float) -> Plane
     if scale <= 0:
         return np.float32(alpha) * opened
     bends = np.square(_differences(field, len(opened) - 1)).sum(axis=(0, 1))
-    return np.float32(alpha) / np.sqrt(1 + np.float32(scale**-2) * bends) * opened
+    return np.asarray(np.float32(alpha) / np.sqrt(1 + np.float32(scale**-2) * bends) * opened)
 
 
 def _differences(field: Plane, order: int) -> Plane:
@@ -496,4 +496,4 @@ def _blocks(plane: Plane, step: int, mean: bool = False) -> Plane:
     if below or beside:
         plane = np.pad(plane, ((0, below), (0, beside)), mode="edge" if mean else "constant")
     sums = plane.reshape(plane.shape[0] // step, step, -1, step).sum(axis=(1, 3), dtype=np.float32)
-    return sums / np.float32(step * step) if mean else sums
+    return np.asarray(sums / np.float32(step * step) if mean else sums)

@@ -27,8 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from marey import _work
 from marey._arrays import BoolArray, checked
 from marey.crowd.cameras import Camera, Homography
-from marey.crowd.fields import UNKNOWN, known_foreground, pixel_map
-from marey.crowd.footage import Footage, Image
+from marey.crowd.fields import UNKNOWN, Footage, Image, known_foreground, pixel_map
 from marey.errors import InputError
 
 Grey = NDArray[np.float32]

@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 
 from marey._arrays import Array, Integers
-from marey._compiling import njit
+from marey._compiling import OPTIONS, njit
 from marey.statistics.coding._kernels import (
     DECODING,
     INPUTS,
     LARGEST,
-    OPTIONS,
     SLOTS,
     code_bit,
     code_magnitude,

@@ -10,7 +10,8 @@ Cost: a few passes over the pixels and a Fourier transform in time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import warnings
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,14 +19,20 @@ from numpy.typing import ArrayLike
 from marey._arrays import Array, BoolArray, FloatArray
 from marey._report import Report
 from marey.crowd.analysis import divergence, vorticity
+from marey.crowd.animation.agents import BODY_RADIUS
 from marey.crowd.evaluation.pedestrians import (
+    crowd_errors,
     direction_histogram,
+    flow_deviation,
     jensen_shannon,
+    overlaps,
     speed_histogram,
+    trajectory_errors,
 )
-from marey.crowd.fields import UNKNOWN, FieldSeries, on_grid
+from marey.crowd.fields import UNKNOWN, FieldSeries, on_grid, pixel_map
+from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
-from marey.errors import InputError
+from marey.errors import InputError, MareyWarning
 
 
 @dataclass(frozen=True)
@@ -281,7 +288,7 @@ def _counting(series: FieldSeries) -> BoolArray:
 def _mean_foreground(series: FieldSeries) -> Array:
     """Over when it is known, 0 to 255; NaN where it never is."""
     assert series.foreground is not None
-    return np.ma.masked_equal(series.foreground, UNKNOWN).mean(axis=0).filled(np.nan)
+    return np.asarray(np.ma.masked_equal(series.foreground, UNKNOWN).mean(axis=0).filled(np.nan))
 
 
 def _weights(series: FieldSeries, where: BoolArray) -> Array | None:
@@ -348,3 +355,118 @@ def _density(first: FieldSeries, second: FieldSeries) -> float | None:
         return None
     shares = means / means.sum(axis=1, keepdims=True)
     return float(0.5 * np.abs(shares[0] - shares[1]).sum())
+
+
+MEASURES = ("endpoint", "angular_degrees", "divergence", "vorticity", "trajectory_m")
+
+
+def evaluate(
+    data: FieldSeries | Tracks | SimulatedCrowd,
+    truth: Truth | FieldSeries | Tracks | None = None,
+    *,
+    statistics: bool = False,
+) -> dict[str, object]:
+    """Errors of captured motion against the truth; of people, also overlapping bodies.
+
+    Args:
+        data: A captured flow, tracks, or a simulated crowd.
+        truth: What is known; of people alone, overlapping bodies are counted if None.
+        statistics: Compare flow statistics instead of frame-by-frame errors.
+
+    Returns:
+        Measures by name, None where the truth does not say. Of fields: endpoint, angular_degrees, divergence,
+        vorticity and more, in pixels of the truth's grid; `trajectory_m`, the mean distance after the longest
+        of 1, 2 and 5 seconds that the series is long enough for.
+
+    >>> from marey import samples
+    >>> flow = samples.field(rows=20, columns=30, seconds=1)
+    >>> evaluate(flow, flow)["endpoint"]
+    0.0
+    """
+    if isinstance(truth, FieldSeries):
+        truth = Truth(truth)
+    elif isinstance(truth, Tracks):
+        truth = Truth(None, truth)
+    known = Truth() if truth is None else truth
+    if isinstance(data, FieldSeries):
+        return _of_fields(data, known, statistics)
+    return _of_people(data, known, statistics)
+
+
+def simulation_report(crowd: SimulatedCrowd) -> dict[str, object]:
+    """How a simulated crowd fared: who left, how bodies overlap, how fast people walk."""
+    touching = overlaps(crowd.tracks, crowd.radius, tolerance=1.0)
+    speed = np.linalg.norm(crowd.velocities[round(crowd.scene.hold * crowd.frame_rate) :], axis=-1)
+    return {
+        "people": crowd.agents,
+        "steps": crowd.steps,
+        "frames": crowd.frames,
+        "frame_rate": crowd.frame_rate,
+        "left": crowd.departed,
+        "collisions": overlaps(crowd.tracks, crowd.radius).as_dict(),
+        "deepest_overlap": round(touching.deepest_share, 3),
+        "mean_speed": round(float(np.nanmean(speed)), 3) if np.isfinite(speed).any() else 0.0,
+    }
+
+
+def _of_fields(series: FieldSeries, truth: Truth, statistics: bool) -> dict[str, object]:
+    true = truth.fields
+    if true is None and truth.tracks is None:
+        raise InputError(
+            "give a field and, after it, the truth; of tracks alone, overlapping bodies are counted"
+        )
+    if statistics:
+        if true is None:
+            raise InputError("statistics compares two field series, the truth holds tracks")
+        return flow_similarity(series, true).as_dict()
+    if true is None and series.homography is None:
+        raise InputError("the truth holds tracks in metres, and the field has no camera; capture it with one")
+    if true is not None and abs(series.frames - true.frames) > 1:
+        shorter = min(series.frames, true.frames)
+        _note(
+            f"{series.frames} fields and {true.frames} of the truth: the first {shorter} of each are "
+            "compared; --frames A:B chooses others of the truth"
+        )
+    row: dict[str, object] = dict.fromkeys(field.name for field in fields(FieldErrors))
+    if true is not None:
+        check_comparable(series, true)
+        sums = ErrorSums()
+        for frame in range(min(series.frames, true.frames)):
+            found = on_grid(series.velocities[frame], true.rows, true.columns)
+            sums.add(found, true.velocities[frame], truth.counts(frame))
+        row |= sums.errors().as_dict()
+        if true.homography is not None:
+            shapes = (series.rows, series.columns), (true.rows, true.columns)
+            series = replace(series, homography=true.homography @ pixel_map(*shapes))
+    row |= {"trajectory_m": None, "trajectory_seconds": None, "trajectories": []}
+    if truth.tracks is not None and series.homography is not None:
+        errors = trajectory_errors(series, truth.tracks)
+        row["trajectories"] = [error.as_dict() for error in errors]
+        if errors:
+            row["trajectory_m"], row["trajectory_seconds"] = errors[-1].mean, errors[-1].seconds
+    return row
+
+
+def _of_people(people: Tracks | SimulatedCrowd, truth: Truth, statistics: bool) -> dict[str, object]:
+    # A simulated crowd knows its bodies; tracks alone are taken for people of usual size.
+    if isinstance(people, SimulatedCrowd):
+        tracks, collisions = people.tracks, overlaps(people.tracks, people.radius)
+    else:
+        tracks, collisions = people, overlaps(people, BODY_RADIUS)
+    row: dict[str, object] = {"collisions": collisions.as_dict()}
+    if truth.tracks is not None:
+        found = crowd_errors(tracks, truth.tracks)
+        if found.shared == 0:
+            _note("the two have no person's number in common: they are compared as crowds only")
+        return dict.fromkeys(MEASURES) | found.as_dict() | row
+    if truth.fields is None:
+        return row
+    if statistics:
+        raise InputError("statistics compares two field series, this holds tracks")
+    if truth.fields.homography is None:
+        raise InputError("the truth has no camera, and the tracks are in metres; capture it with a camera")
+    return dict.fromkeys(MEASURES) | {"deviation": flow_deviation(tracks, truth.fields)} | row
+
+
+def _note(text: str) -> None:
+    warnings.warn(text, MareyWarning, stacklevel=4)

@@ -199,7 +199,10 @@ class ForceEngine:
         """Update everybody's desired direction; returns the bounds x, y, x, y of all positions."""
         from marey.crowd.simulation import _route_kernels
 
-        return _route_kernels.directions(self.positions, self._goals, *self._fields, self._directions)
+        bounds: tuple[float, float, float, float] = _route_kernels.directions(
+            self.positions, self._goals, *self._fields, self._directions
+        )
+        return bounds
 
     def desired_directions(self) -> Array:
         """Unit directions in which everybody wants to go, `(people, 2)`."""
@@ -234,10 +237,11 @@ class ForceEngine:
         )  # fmt: skip
 
         def part(first: int, last: int) -> tuple[float, float, float]:
-            return _step_kernels.forces(
+            largest: tuple[float, float, float] = _step_kernels.forces(
                 first, last, self._sorted, self._order, grid, starts, self._traits, self._constants,
                 *self._power, self._walls, self._result,
             )  # fmt: skip
+            return largest
 
         parts = _work.spread(part, count, least=SETTINGS.min_share, jobs=self.threads)
         speed2, acceleration2, stiffness = np.max(parts, axis=0)

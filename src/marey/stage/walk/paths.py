@@ -171,17 +171,9 @@ def steps(tracks: Tracks) -> tuple[Array, Array, Array]:
     >>> round(float(heading[15, 0]), 3), round(float(np.ptp(phase)), 1)
     (1.571, 13.0)
     """
-    from scipy.ndimage import gaussian_filter1d
-
-    present = tracks.present
-    velocity = np.nan_to_num(tracks.velocities())
-    sigma = 0.35 * tracks.frame_rate
-    weight = gaussian_filter1d(present.astype(float), sigma, axis=0, mode="nearest")
-    smooth = gaussian_filter1d(velocity * present[..., None], sigma, axis=0, mode="nearest")
-    smooth /= np.maximum(weight, 1e-3)[..., None]
-    speed = np.linalg.norm(smooth, axis=-1)
-    turned = np.swapaxes(smooth * [1.0, -1.0], 0, 1)
-    heading = _headings(turned, ((speed > 0.15) & present).T).T
+    paths = ground_paths(tracks, tracks.frame_rate)
+    inside = slice(paths.margin, paths.margin + tracks.frames)
+    heading, speed = (part.T[inside] for part in (paths.headings, paths.speeds))
     travelled = np.cumsum(speed, axis=0) / tracks.frame_rate
     assert tracks.ids is not None
     phase = 2 * np.pi * (travelled / STRIDE + np.asarray(tracks.ids) * 0.381966)

@@ -161,7 +161,7 @@ class _CycleDistribution:
             soft_clip(process.sample(samples, rngs=[own])[0], *limits, give=0.1)
             for process, limits, own in zip(self.processes, self.ranges, seeds, strict=True)
         ]
-        return np.sqrt(0.5) * np.hstack(drawn)
+        return np.asarray(np.sqrt(0.5) * np.hstack(drawn))
 
 
 def _parts(body: Figure) -> list[Integers]:
@@ -295,7 +295,7 @@ class WalkingCrowd:
     @property
     def people(self) -> int:
         """Number of people."""
-        return self.rotations.shape[1]
+        return int(self.rotations.shape[1])
 
     @property
     def duration(self) -> float:

@@ -268,7 +268,7 @@ class ConditionalSeries:
     @property
     def variance(self) -> Array:
         """Variance of each number `(frames, components)`; zero where it is known."""
-        return np.maximum(np.einsum("tcc->tc", self.covariances), 0.0)
+        return np.asarray(np.maximum(np.einsum("tcc->tc", self.covariances), 0.0))
 
 
 def condition(

@@ -171,7 +171,7 @@ class Control:
     @property
     def dimensions(self) -> int:
         """How many inputs a frame has."""
-        return self.inputs.shape[1]
+        return int(self.inputs.shape[1])
 
     def driven(self, inputs: ArrayLike | None = None) -> Array:
         """The series `(frames, components)` that inputs drive from the first frames.

@@ -54,7 +54,7 @@ def project(
     samples = np.asarray(rotations, dtype=np.float64)
     return nearest_coordinates(
         samples,
-        geodesics.encode(samples),
+        PrincipalGeodesics.encode(geodesics, samples),
         geodesics.decode,
         geodesics.jacobian,
         _joint_weights(weights, len(geodesics.mean)),
@@ -100,7 +100,7 @@ def project_on_geodesic(
         active = active[np.where(better, size > 1e-12, reach[active] > 1e-6)]
         if not active.size:
             break
-    return alpha
+    return np.asarray(alpha)
 
 
 def refine(
@@ -353,11 +353,11 @@ def _with_directions(start: PrincipalGeodesics, directions: Array, weight: Array
 def _square(v: Array, others: Array, weight: Array) -> Array:
     """`v` without its parts along the orthonormal `others` `(n, joints, 3)`."""
     along = np.einsum("ji,nji,j->n", v, others, weight)
-    return v - np.einsum("n,nji->ji", along, others)
+    return np.asarray(v - np.einsum("n,nji->ji", along, others))
 
 
 def _unit(v: Array, weight: Array) -> Array:
-    return v / np.sqrt((weight[:, None] * v**2).sum())
+    return np.asarray(v / np.sqrt((weight[:, None] * v**2).sum()))
 
 
 def _factor(geodesics: PrincipalGeodesics, coordinates: Array, mode: int) -> Array:

@@ -35,8 +35,7 @@ class PathSearchSettings:
         width: States that are kept; more find better walks, slower.
         merge: Metres within which states at one frame are the same.
         merge_angle: Radians within which they are.
-        look_ahead: Metres of the path among which a point's nearest is searched.
-        slot: Metres of the path whose states compete.
+        slot: Metres of the path whose states compete; a point's nearest is searched within three times it.
         stride: Frames played on at once.
         time: Cost of a second, radians: the published 0.01 a frame at 30 frames a second, whatever the
             graph's alpha, which else would make dense graphs cut corners.
@@ -48,7 +47,6 @@ class PathSearchSettings:
     width: int = 500
     merge: float = 0.1
     merge_angle: float = np.pi / 18
-    look_ahead: float = 0.8
     slot: float = 0.25
     stride: int = 3
     time: float = 0.3
@@ -183,8 +181,8 @@ class BeamSearch:
             motion.moves, motion.first_point, motion.points, motion.tracks, self.bits,
             candidates.atypical * (settings.gait / rate), groups,
         )  # fmt: skip
-        ahead = max(1, round(settings.look_ahead / path.spacing))
         slot = max(1, round(settings.slot / path.spacing))
+        ahead = 3 * slot
         self._along = kernels.Along(
             path.points, path.spatial, path.spacing, self.allowed, ahead, settings.stride, slot, self.width,
             settings.accuracy / rate, settings.merge, settings.merge_angle,
@@ -428,7 +426,7 @@ class SteeredWalk:
         along = np.arange(0.5 * spacing, length, spacing)
         angles = wanted - turn * (1 - np.minimum(along / max(bend, spacing), 1.0))
         steps = spacing * np.stack([np.sin(angles), np.cos(angles)], axis=1)
-        return self.position[0::2] + np.concatenate([np.zeros((1, 2)), np.cumsum(steps, axis=0)])
+        return np.asarray(self.position[0::2] + np.concatenate([np.zeros((1, 2)), np.cumsum(steps, axis=0)]))
 
     def _heading(self) -> float | None:
         """Mean direction of the edges from here, radians about the vertical from +z; None if they stand."""

@@ -278,7 +278,7 @@ def _checked_times(
         raise InputError(f"key pose {late}: its time is not after that of the one before; sort them by time")
     if tolerance < 0:
         raise InputError(f"tolerance: must not be negative, got {tolerance}")
-    return asked - asked[0]
+    return np.asarray(asked - asked[0])
 
 
 def random_walk(

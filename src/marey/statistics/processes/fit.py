@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from marey import _work
 from marey._arrays import Array, BoolArray, runs
 from marey.errors import InputError
-from marey.statistics.processes import state_space
+from marey.statistics.processes import covariances
 from marey.statistics.processes.covariances import KERNELS, Covariance, Matern
 from marey.statistics.processes.trend import checked
 
@@ -103,7 +103,6 @@ class Likelihood:
 
     def __init__(self, kind: type[Covariance], values: Array, known: BoolArray, frame_rate: float):
         self.kind, self.values, self.known, self.frame_rate = kind, values, known, frame_rate
-        self.runs = runs(known)
 
     def at(self, point: Array) -> tuple[Covariance, float]:
         """Covariance of variance 1, and noise."""
@@ -124,17 +123,29 @@ class Likelihood:
         sums = self._sums(point)
         return max(float(sums.squares) / sums.number, 1e-300)
 
-    def _sums(self, point: Array) -> state_space.Sums:
-        covariance, noise = self.at(point)
-        if isinstance(covariance, Matern):
-            return state_space.innovation_sums(covariance, noise, self.frame_rate, self.values, self.known)
-        parts = [innovation_sums(covariance, noise, self.frame_rate, self.values[a:b]) for a, b in self.runs]
-        return state_space.Sums(*(sum(each) for each in zip(*parts, strict=True)))
+    def _sums(self, point: Array) -> covariances.Sums:
+        return innovations(*self.at(point), self.frame_rate, self.values, self.known)
+
+
+def innovations(
+    covariance: Covariance,
+    noise: float,
+    frame_rate: float,
+    series: ArrayLike,
+    known: ArrayLike | None = None,
+) -> covariances.Sums:
+    """The likelihood of one series `(frames,)` where `known` `(frames,)` is true; everywhere if None."""
+    values = np.asarray(series, dtype=float)
+    marks = np.ones(len(values), np.bool_) if known is None else np.asarray(known, np.bool_)
+    if isinstance(covariance, Matern):
+        return covariances.innovation_sums(covariance, noise, frame_rate, values, marks)
+    parts = [innovation_sums(covariance, noise, frame_rate, values[a:b]) for a, b in runs(marks)]
+    return covariances.Sums(*(sum(each) for each in zip(*parts, strict=True)))
 
 
 def innovation_sums(
     covariance: Covariance, noise: float, frame_rate: float, series: ArrayLike
-) -> state_space.Sums:
+) -> covariances.Sums:
     """The likelihood of one even series `(frames,)` without gaps, by Durbin's recursion.
 
     It predicts each frame from those before; no covariance matrix is formed. Slopes are by the logarithms of
@@ -154,9 +165,10 @@ def innovation_sums(
     def run(step: complex, errors: complex) -> tuple[complex, complex]:
         covariances = row + step * slope
         covariances[0] += errors
-        return _kernels.durbin(values, covariances, UNCHANGED)
+        sums = _kernels.durbin(values, covariances, UNCHANGED)
+        return complex(sums[0]), complex(sums[1])
 
-    return state_space.Sums.of(run, noise, len(values))
+    return covariances.Sums.of(run, noise, len(values))
 
 
 def whittle(

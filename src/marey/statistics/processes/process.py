@@ -25,9 +25,9 @@ from marey._arrays import Array, BoolArray, Integers, assign
 from marey._random import Rng
 from marey.errors import InputError
 from marey.statistics._linear import lower_root
-from marey.statistics.processes import state_space
+from marey.statistics.processes import covariances
 from marey.statistics.processes.covariances import Covariance, Matern
-from marey.statistics.processes.fit import fit
+from marey.statistics.processes.fit import fit, innovations
 from marey.statistics.processes.stream import JITTER, Stream, spectrum
 from marey.statistics.processes.trend import Trend, checked
 
@@ -66,7 +66,7 @@ class LinearConstraint:
 
     def of(self, paths: Array) -> Array:
         """The weighted sums `(..., components)` of `paths (..., frames, components)`."""
-        return np.einsum("k,...kc->...c", self.weights, paths[..., self.frames, :])
+        return np.asarray(np.einsum("k,...kc->...c", self.weights, paths[..., self.frames, :]))
 
 
 def velocity(
@@ -160,6 +160,18 @@ class GaussianProcesses:
         found = self.covariance(np.arange(frames) / self.frame_rate)
         found[0] += self.noise
         return found
+
+    def log_likelihood(self, series: ArrayLike) -> float:
+        """Of `(frames, components)` without gaps, noise counted."""
+        rest = np.asarray(series, dtype=float) - self._trend(0, len(np.asarray(series)))
+        return sum(
+            float(
+                innovations(
+                    self.covariance.component(c), float(self.noise[c]), self.frame_rate, rest[:, c]
+                ).log_likelihood[0]
+            )
+            for c in range(self.components)
+        )
 
     def sample(self, frames: int, *, draws: int = 1, rng: Rng, noise: bool = False, start: int = 0) -> Array:
         """New series `(draws, frames, components)` around the trend from `start` on; with noise if asked."""
@@ -287,7 +299,7 @@ class ConditionalProcesses:
 
     @property
     def _exact(self) -> BoolArray:
-        return self.known & (self.noise == 0)
+        return np.asarray(self.known & (self.noise == 0))
 
     def _met(self, paths: Array) -> Array:
         return np.where(self._exact, self.values, self.trend + paths)
@@ -333,7 +345,7 @@ class ConditionalProcesses:
 
     def _smoothed(self, covariance: Matern, values: Array, *, variance: bool) -> tuple[Array, Array]:
         rate = self.model.frame_rate
-        return state_space.smoothed(covariance, rate, values, self.known, self.noise, variance=variance)
+        return covariances.smoothed(covariance, rate, values, self.known, self.noise, variance=variance)
 
     def _windows(self) -> Iterator[tuple[int, Integers, Array, _Gram]]:
         """Frames to be estimated of each component, their covariance with the known frames around them, and
@@ -398,7 +410,7 @@ def draw(
     ((40, 500, 1), True)
     """
     if isinstance(covariance, Matern):
-        return state_space.prior_sample(covariance, frame_rate, frames, draws=draws, rng=rng)
+        return covariances.prior_sample(covariance, frame_rate, frames, draws=draws, rng=rng)
     values = spectrum(covariance, frame_rate, frames)
     circle = 2 * (len(values) - 1)
     white = rng.standard_normal((draws, circle, covariance.components))

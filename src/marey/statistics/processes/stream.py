@@ -9,15 +9,16 @@ exponential: stationary from the first frame. Memory and cost a frame do not gro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import Array, Integers
+from marey._arrays import Array, BoolArray, Integers
 from marey._random import Rng, as_generator
 from marey.errors import InputError, ModelError
-from marey.statistics.processes import state_space
+from marey.statistics.processes import covariances
 from marey.statistics.processes.covariances import Covariance, Matern
 from marey.statistics.processes.trend import Trend
 
@@ -43,11 +44,13 @@ class Constraint:
         frame: Its number.
         values: `(draws, components)`.
         variance: `(components,)`, of the error allowed.
+        of: `(draws,)`, whose values must be these.
     """
 
     frame: int
     values: Array
     variance: Array
+    of: BoolArray
 
 
 class Stream:
@@ -108,18 +111,39 @@ class Stream:
         frame = self._ready[self._next]
         self._next += 1
         self.frame += 1
-        return frame
+        return np.asarray(frame)
 
     def steps(self, frames: int) -> Array:
         """The next frames `(frames, draws, components)`."""
         return np.stack([self.step() for _ in range(frames)])
 
-    def constrain(self, frame: int, values: ArrayLike, *, variance: ArrayLike = 0.0) -> None:
-        """Constrain `frame` to `values` (broadcast to `(draws, components)`), up to errors of `variance`."""
+    @property
+    def time(self) -> int:
+        """The number of the next frame."""
+        return self.frame
+
+    def constrain(
+        self,
+        frame: int,
+        values: ArrayLike,
+        *,
+        variance: ArrayLike = 0.0,
+        characters: Sequence[int] | None = None,
+    ) -> None:
+        """Constrain `frame` to `values` (broadcast to `(draws, components)`), up to errors of `variance`.
+
+        Args:
+            characters: Whose; then `values` are broadcast to `(characters, components)`. All if None.
+        """
         if frame < self.frame:
             raise InputError(f"frame {frame} has been put out already; the next one is {self.frame}")
         shape = (self.draws, self.covariance.components)
-        given = np.broadcast_to(np.asarray(values, dtype=float), shape)
+        who = np.ones(self.draws, np.bool_)
+        if characters is not None:
+            who[:] = False
+            who[list(characters)] = True
+        given = np.zeros(shape)
+        given[who] = np.asarray(values, dtype=float)
         errors = np.broadcast_to(np.asarray(variance, dtype=float), shape[1:]).copy()
         if not (np.isfinite(given).all() and (errors >= 0).all()):
             raise InputError(
@@ -131,8 +155,9 @@ class Stream:
         self._rewind()
         if self._is_late(frame):
             self._freeze()
-        others = [c for c in self.constraints if c.frame != frame]
-        self.constraints = sorted([*others, Constraint(frame, around, errors)], key=lambda c: c.frame)
+        others = [replace(c, of=c.of & ~who) if c.frame == frame else c for c in self.constraints]
+        kept = [c for c in others if c.of.any()]
+        self.constraints = sorted([*kept, Constraint(frame, around, errors, who)], key=lambda c: c.frame)
 
     def _rewind(self) -> None:
         """Forget frames that are prepared but not put out."""
@@ -164,7 +189,8 @@ class Stream:
         none = np.zeros(self.covariance.components)
         times = (first + np.arange(len(self._put_out))) / self.frame_rate
         rest = np.stack(self._put_out) - self.trend.at(times)[:, None]
-        past = [Constraint(first + i, values, none) for i, values in enumerate(rest)]
+        everyone = np.ones(self.draws, np.bool_)
+        past = [Constraint(first + i, values, none, everyone) for i, values in enumerate(rest)]
         self.constraints = past + [c for c in self.constraints if c.frame >= self.frame]
 
     def _prepare(self) -> None:
@@ -183,7 +209,8 @@ class Stream:
         for constraint in active:
             if self.frame <= constraint.frame <= last and not constraint.variance.any():
                 trend = self.trend.at([constraint.frame / self.frame_rate])
-                self._ready[constraint.frame - self.frame] = constraint.values + trend
+                met = constraint.frame - self.frame, constraint.of
+                self._ready[met] = constraint.values[constraint.of] + trend
 
     def _forget(self) -> None:
         """Drop constraints of the past that reach nothing any more."""
@@ -208,6 +235,16 @@ class Stream:
 
     def _correction(self, frames: Integers, active: list[Constraint]) -> Array:
         """What moves the unconditional `frames` onto the constraints: `(frames, draws, components)`."""
+        found = np.zeros((len(frames), self.draws, self.covariance.components))
+        patterns, which = np.unique([c.of for c in active], axis=1, return_inverse=True)
+        for i, pattern in enumerate(patterns.T):
+            if pattern.any():
+                own = [c for c, holds in zip(active, pattern, strict=True) if holds]
+                found[:, which.ravel() == i] = self._corrected(frames, own, which.ravel() == i)
+        return found
+
+    def _corrected(self, frames: Integers, active: list[Constraint], who: BoolArray) -> Array:
+        """The same for draws `who` that have the same constraints."""
         at = np.array([c.frame for c in active])
         exact = self._between(at, at)
         own = np.stack([c.variance for c in active], axis=1)
@@ -216,7 +253,7 @@ class Stream:
         exact[:, diagonal, diagonal] += own
         gram = exact.copy()
         gram[:, diagonal, diagonal] += np.where(own > JITTER * scale, 0.0, JITTER * scale)
-        missed = np.stack([c.values - self._path(c.frame) for c in active]).transpose(2, 0, 1)
+        missed = np.stack([(c.values - self._path(c.frame))[who] for c in active]).transpose(2, 0, 1)
         weights = np.linalg.solve(gram, missed)
         weights += np.linalg.solve(gram, missed - (exact @ weights))
         return (self._between(frames, at) @ weights).transpose(1, 2, 0)
@@ -238,7 +275,7 @@ class Recursion:
         from marey.statistics.processes import _kernels
 
         self.rng = rng.spawn(1)[0]
-        self.transition, added, stationary = state_space.system_of(covariance, frame_rate)
+        self.transition, added, stationary = covariances.system_of(covariance, frame_rate)
         self.roots, first = _kernels.lower_roots(added), _kernels.lower_roots(stationary)
         self.states = first @ rng.standard_normal((*first.shape[:2], draws))
 
@@ -253,7 +290,7 @@ class Recursion:
         def run(start: int, stop: int) -> None:
             _kernels.advance(start, stop, self.states, self.transition, self.roots, noise, values)
 
-        state_space.by_components(run, components, noise.size)
+        covariances.by_components(run, components, noise.size)
         return values
 
 
@@ -283,7 +320,7 @@ class MovingAverage:
         def run(start: int, stop: int) -> None:
             _kernels.convolve(start, stop, noise, self.taps, values)
 
-        state_space.by_components(run, shape[1], values.size * len(self.taps))
+        covariances.by_components(run, shape[1], values.size * len(self.taps))
         self.noise = noise[count:]
         return values
 

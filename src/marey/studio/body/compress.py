@@ -21,6 +21,7 @@ class CompressTool(Tool[State]):
     """A slider of centimetres; size, ratio and error; both bodies overlaid."""
 
     room: BodyRoom
+    drawn_from = ("compressed",)
     title = "Compression"
     bound = slider("Error (cm)", 0.1, 5.0, 0.1, 1.0, "How far off any joint may be in any frame", on="follow")
 
@@ -51,9 +52,6 @@ class CompressTool(Tool[State]):
         """Once both bodies are shown, the slider works by itself."""
         if self.state.compressed is not None and not self.workspace.jobs.busy:
             self.compress()
-
-    def key(self, state: State) -> tuple[object, ...]:
-        return (state.compressed,)
 
     def set(self, state: State) -> None:
         found = state.compressed

@@ -22,6 +22,7 @@ class DisplayTool(Tool[State]):
     """Onion skins, the path over the ground, whether handles and skin are shown."""
 
     room: BodyRoom
+    drawn_from = ("motion",)
     title, collapsible = "Display", False
     ghosts = slider("Ghosts", 0, 8, 1, 3, "Poses before (blue) and after (red) the present one", on="redraw")
     spacing = slider("Ghost spacing (s)", 0.02, 1.0, 0.02, 0.2, "Time between two ghosts", on="redraw")
@@ -51,9 +52,6 @@ class DisplayTool(Tool[State]):
         self._followed = smoothed_path(self.room.poses.body, state.motion.frame_rate)
         self._at = np.full(2, np.inf)
         self._centre_on(self._followed[0] if self.follow.value else np.zeros(2))
-
-    def key(self, state: State) -> tuple[object, ...]:
-        return (state.motion,)
 
     def set(self, state: State) -> None:
         body, size = self.room.poses.body, self.room.size

@@ -14,9 +14,9 @@ from marey.studio.exports import files_of, made
 from marey.studio.room import Export
 
 
-def exports(state: State, name: str) -> list[Export]:
-    """The files of a state; `name` is that of what was opened."""
-    stem, motion = Path(name).stem or "body", state.motion
+def exports(state: State, stem: str) -> list[Export]:
+    """The files of a state, named after what was opened."""
+    motion = state.motion
     figure = motion if state.character is None else state.character.with_motion(motion)
 
     def compressed(progress: Progress) -> object:

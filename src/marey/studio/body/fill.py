@@ -38,6 +38,7 @@ class FillTool(Tool[State]):
     """Where a gap begins and ends, which limb is missing, how to fill it."""
 
     room: BodyRoom
+    drawn_from = ("filling",)
     title = "Fill a gap"
 
     def __init__(self, room: BodyRoom):
@@ -93,9 +94,6 @@ class FillTool(Tool[State]):
         if state.gap is not None:
             first, last = (frame / state.motion.frame_rate for frame in state.gap)
             self.marked.content = f"Gap: {first:.2f} s to {last:.2f} s"
-
-    def key(self, state: State) -> tuple[object, ...]:
-        return (state.filling,)
 
     def set(self, state: State) -> None:
         self.group.clear()

@@ -26,6 +26,7 @@ class ReachTool(Tool[State]):
     """A target in the scene for an end effector, at a time."""
 
     room: BodyRoom
+    drawn_from = ("motion", "target", "steered")
     title = "Reach at a time"
 
     def __init__(self, room: BodyRoom):
@@ -75,9 +76,6 @@ class ReachTool(Tool[State]):
     def drag_to(self, place: Array) -> None:
         """Put the target at `(3,)`, metres."""
         self.room.change(self._at(place))
-
-    def key(self, state: State) -> tuple[object, ...]:
-        return state.motion, state.target, state.steered
 
     def opened(self, state: State) -> None:
         labels = self.room.ends.labels

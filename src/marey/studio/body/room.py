@@ -1,4 +1,4 @@
-"""The body room: one clip, the body that plays it, and a tool for each thing that can be done with it."""
+"""The body room: one clip, the body that plays it, and a tool for all that can be done with it."""
 
 from __future__ import annotations
 
@@ -27,10 +27,30 @@ from marey.studio.body.state import Opened, State, opened
 from marey.studio.body.vary import VaryTool
 from marey.studio.jobs import LatestOnly
 from marey.studio.layers.figure import Body, visible
-from marey.studio.room import Export, Layer, Room, Samples
+from marey.studio.room import Export, Layer, Room, Samples, part
 from marey.studio.settings import LIMITS, THEME
 from marey.studio.workspace import Workspace
 from marey.views.mannequin_parts import Poses
+
+
+class BodyLayer(Layer[State]):
+    """The body that plays the clip."""
+
+    room: BodyRoom
+    drawn_from = ("motion.skeleton", "character")
+
+    def __init__(self, room: BodyRoom):
+        super().__init__(room)
+        self.body = Body(self.group)
+
+    def set(self, state: State) -> None:
+        character = state.character if self.room.display.skin.value else None
+        if character is not None and len(character.skin.vertices) > LIMITS.skin_vertices:
+            character = self.room.light
+        self.body.build_meshes(self.room.poses, state.motion, self.room.size, character)
+
+    def frame(self, state: State, frame: int) -> None:
+        self.body.pose(state.motion, frame, self.room.poses)
 
 
 class BodyRoom(Room[State]):
@@ -38,6 +58,14 @@ class BodyRoom(Room[State]):
 
     title = "Body"
     accepts = (Motion, Character, CompressedMotion, PoseModel, MotionModel)
+    figure = part(BodyLayer)
+    display = part(DisplayTool)
+    pose = part(PoseTool)
+    modes = part(ModesTool)
+    vary = part(VaryTool)
+    fill = part(FillTool)
+    compress = part(CompressTool)
+    reach = part(ReachTool)
 
     def __init__(self, workspace: Workspace):
         super().__init__(workspace)
@@ -48,14 +76,6 @@ class BodyRoom(Room[State]):
         self.ahead, self.sideways = np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])
         self.light: Character | None = None
         self._drawn: Motion | None = None
-        self.body = self.add(BodyLayer).body
-        self.display = self.add(DisplayTool)
-        self.pose = self.add(PoseTool)
-        self.modes = self.add(ModesTool)
-        self.vary = self.add(VaryTool)
-        self.fill = self.add(FillTool)
-        self.compress = self.add(CompressTool)
-        self.reach = self.add(ReachTool)
         self.preparing: LatestOnly[tuple[DragSolver, State]] = LatestOnly(self._prepare)
 
     def samples(self) -> Samples:
@@ -64,8 +84,11 @@ class BodyRoom(Room[State]):
     def clock(self, state: State) -> tuple[int, float, int]:
         return state.motion.frames, state.motion.frame_rate, state.motion.first_frame
 
+    def shared(self, state: State) -> object:
+        return state.motion
+
     def exports(self, state: State) -> Sequence[Export]:
-        return exports(state, self.name)
+        return exports(state, self.stem)
 
     def open(self, data: Opened, name: str) -> None:
         if isinstance(data, PoseModel) and self._fits(data):
@@ -86,7 +109,6 @@ class BodyRoom(Room[State]):
         self.begin(state)
         if self.active:
             self.workspace.timeline.seek(0)
-        self.look()
         self.preparing.submit((self.solver, state))
         for line in notes:
             self.workspace.notify(f"{name}: {line}")
@@ -113,10 +135,10 @@ class BodyRoom(Room[State]):
         reached = places[end].copy()
         places[end] = place
         with self.workspace.server.atomic():
-            self.body.pose(pose, 0, poses)
+            self.figure.body.pose(pose, 0, poses)
             self.pose.balls.place(places)
             self.pose.balls.paint(end, THEME.warm)
-        return reached
+        return np.asarray(reached)
 
     def look(self) -> None:
         """Turn the camera to the body: from the left and a little ahead, where a walk is seen best."""
@@ -157,25 +179,3 @@ class BodyRoom(Room[State]):
                 self.light = light
                 self.modes.refresh(self.state)
                 self.redraw(*(self.layers if light is not None else ()))
-
-
-class BodyLayer(Layer[State]):
-    """The body that plays the clip."""
-
-    room: BodyRoom
-
-    def __init__(self, room: BodyRoom):
-        super().__init__(room)
-        self.body = Body(self.group)
-
-    def key(self, state: State) -> tuple[object, ...]:
-        return state.motion.skeleton, state.character
-
-    def set(self, state: State) -> None:
-        character = state.character if self.room.display.skin.value else None
-        if character is not None and len(character.skin.vertices) > LIMITS.skin_vertices:
-            character = self.room.light
-        self.body.build_meshes(self.room.poses, state.motion, self.room.size, character)
-
-    def frame(self, state: State, frame: int) -> None:
-        self.body.pose(state.motion, frame, self.room.poses)

@@ -25,6 +25,7 @@ class VaryTool(Tool[State]):
     """Pins, a button that draws variants, and the choice of one."""
 
     room: BodyRoom
+    drawn_from = ("motion", "pins", "variants")
     title = "Variants"
 
     def __init__(self, room: BodyRoom):
@@ -91,9 +92,6 @@ class VaryTool(Tool[State]):
         if self.shown.value == "all":
             raise InputError("choose one of the variants under Show first")
         return state.moved(state.variants[int(self.shown.value) - 1])
-
-    def key(self, state: State) -> tuple[object, ...]:
-        return state.motion, state.pins, state.variants
 
     def set(self, state: State) -> None:
         times = tuple(f"{frame / state.motion.frame_rate:.2f} s" for frame in state.pins)

@@ -40,6 +40,8 @@ class _Piece(NamedTuple):
 class Bodies(Layer[State]):
     """Walking bodies in the scene."""
 
+    drawn_from = ("floor", "bodies")
+
     def __init__(self, room: CrowdRoom):
         super().__init__(room)
         self._pieces: list[_Piece] = []
@@ -48,9 +50,6 @@ class Bodies(Layer[State]):
     def nodes(self) -> list[MeshHandle]:
         """The meshes, one a colour."""
         return [piece.node for piece in self._pieces]
-
-    def key(self, state: State) -> tuple[object, ...]:
-        return state.floor, state.bodies
 
     def set(self, state: State) -> None:
         self.group.clear()

@@ -107,4 +107,4 @@ class Sheet:
 
         through = plane.inverse(to_ground) @ self.to_ground
         flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
-        return cv2.warpPerspective(image, through, (self.columns, self.rows), flags=flags)
+        return np.asarray(cv2.warpPerspective(image, through, (self.columns, self.rows), flags=flags))

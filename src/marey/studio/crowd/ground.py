@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import Array, Bytes
-from marey.crowd.footage import Footage
+from marey.crowd.fields import Footage
 from marey.errors import InputError
 from marey.studio.crowd.colours import key, map_image, remark
 from marey.studio.crowd.floor import Floor
@@ -36,6 +36,7 @@ class GroundLayer(Layer[State]):
     """A map or the video on the ground, arrows of the flow, the video on a board behind it."""
 
     room: CrowdRoom
+    drawn_from = ("floor", "footage", "flow", "tracks")
 
     def __init__(self, room: CrowdRoom):
         super().__init__(room)
@@ -48,9 +49,6 @@ class GroundLayer(Layer[State]):
         self._flow_maps: FlowMaps | None = None
         self._people_maps: PeopleMaps | None = None
         self._largest: dict[Kind, float] = {}
-
-    def key(self, state: State) -> tuple[object, ...]:
-        return state.floor, state.footage, state.flow, state.tracks
 
     def set(self, state: State) -> None:
         floor, video = state.floor, state.footage

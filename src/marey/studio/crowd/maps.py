@@ -96,10 +96,10 @@ class FlowMaps:
         if self.fields.foreground is None:
             return np.zeros(self.known.shape, np.float32), self.known
         foreground = self.fields.foreground[frame]
-        told = self.sheet.laid((foreground != UNKNOWN).astype(np.float32), self._camera) > 0.5
+        given = self.sheet.laid((foreground != UNKNOWN).astype(np.float32), self._camera) > 0.5
         # The foreground of 255 stands for half a person a square metre and more.
         seen = foreground.astype(np.float32) * np.float32(0.5 / 255)
-        return self.sheet.laid(seen, self._camera), self.known & told
+        return self.sheet.laid(seen, self._camera), self.known & given
 
 
 class PeopleMaps:

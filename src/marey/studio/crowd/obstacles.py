@@ -21,6 +21,7 @@ from marey.studio.layers.figure import mixed
 from marey.studio.layers.group import segments
 from marey.studio.room import Layer
 from marey.studio.settings import THEME, Colour
+from marey.views.shapes import blocks
 
 if TYPE_CHECKING:
     from shapely.geometry.base import BaseGeometry
@@ -62,7 +63,7 @@ def blocked(fields: FieldSeries, state: State) -> FieldSeries:
 
 def walled(scene: Scene, state: State) -> Scene:
     """A scene with the painted obstacles among its walls."""
-    regions = _regions(painted(state.strokes), state.floor)
+    regions = _regions(_on_floor(painted(state.strokes), state.floor))
     polygons = [as_one_ring([region]) if region[1] else region[0] for region in regions]
     return replace(scene, obstacles=(*scene.obstacles, *polygons))
 
@@ -70,13 +71,15 @@ def walled(scene: Scene, state: State) -> Scene:
 class Walls(Layer[State]):
     """Obstacles in the scene: low blocks, painted ones in a warm colour; and the stroke being drawn."""
 
-    def key(self, state: State) -> tuple[object, ...]:
-        return state.floor, state.strokes, state.scene, state.captured
+    drawn_from = ("floor", "strokes", "scene", "captured")
 
     def set(self, state: State) -> None:
         self.group.clear()
-        self._add_blocks("walls", _given(state), state.floor, THEME.wall)
-        self._add_blocks("painted", painted(state.strokes), state.floor, THEME.warm)
+        for name, covered, colour in (
+            ("walls", _given(state), THEME.wall),
+            ("painted", painted(state.strokes), THEME.warm),
+        ):
+            self._add_blocks(name, _on_floor(covered, state.floor), state.floor, colour)
 
     def preview(self, floor: Floor, points: Array | None, radius: float, erases: bool) -> None:
         """The stroke that is being drawn, `(n, 2)` metres; None when it is done."""
@@ -89,24 +92,15 @@ class Walls(Layer[State]):
         self.group.lines("stroke", segments(path), colour, 2 * radius * floor.scale)
 
     def _add_blocks(self, name: str, covered: BaseGeometry, floor: Floor, colour: Colour) -> None:
-        """Tops as triangles, sides as quads along the outlines; low, so that no one is hidden behind."""
+        """Low, so that no one is hidden behind."""
         import shapely
 
-        regions, height = _regions(covered, floor), 0.5 * floor.scale
-        if not regions:
-            return
-        shapes = [shapely.Polygon(outline, holes) for outline, holes in regions]
-        triangles = shapely.get_parts(shapely.constrained_delaunay_triangles(shapes))
-        corners = shapely.get_coordinates(triangles).reshape(-1, 4, 2)[:, :3].reshape(-1, 2)
-        rings = [ring for outline, holes in regions for ring in (outline, *holes)]
-        sides = np.concatenate([np.stack([ring, np.roll(ring, -1, axis=0)], axis=1) for ring in rings])
-        low, high = floor.to_scene(sides), floor.to_scene(sides, height)[:, ::-1]
-        top, quads = floor.to_scene(corners, height), np.concatenate([low, high], axis=1).reshape(-1, 3)
-        first = len(top) + 4 * np.arange(len(sides))[:, None]
-        faces = [np.arange(len(top)).reshape(-1, 3), first + np.array([0, 1, 2]), first + np.array([0, 2, 3])]
-        # The studio's pale light bleaches.
-        darker, look = mixed(colour, (0, 0, 0), 0.18), {"side": "double", "flat_shading": True}
-        self.group.mesh(name, np.concatenate([top, quads]), np.concatenate(faces), darker, **look)
+        places = shapely.transform(covered, lambda corners: floor.to_scene(corners)[:, [0, 2]] * [1, -1])
+        if regions := _regions(places):
+            shape = blocks(regions, 0.5 * floor.scale)
+            # The studio's pale light bleaches.
+            darker, look = mixed(colour, (0, 0, 0), 0.18), {"side": "double", "flat_shading": True}
+            self.group.mesh(name, shape.vertices, shape.faces, darker, **look)
 
 
 def _given(state: State) -> BaseGeometry:
@@ -127,16 +121,21 @@ def _given(state: State) -> BaseGeometry:
     return shapely.make_valid(ground)
 
 
-def _regions(covered: BaseGeometry, floor: Floor) -> list[Region]:
-    """Outline and holes, `(corners, 2)` each, of every piece that lies on a floor."""
+def _on_floor(covered: BaseGeometry, floor: Floor) -> BaseGeometry:
     import shapely
 
-    pieces = shapely.get_parts(shapely.intersection(covered, shapely.box(*floor.low, *floor.high)))
+    return shapely.intersection(covered, shapely.box(*floor.low, *floor.high))
+
+
+def _regions(covered: BaseGeometry) -> list[Region]:
+    """Outline and holes, `(corners, 2)` each, of every piece."""
+    import shapely
+
     return [
         (
             shapely.get_coordinates(piece.exterior)[:-1],
             tuple(shapely.get_coordinates(hole)[:-1] for hole in piece.interiors),
         )
-        for piece in pieces
+        for piece in shapely.get_parts(covered)
         if piece.geom_type == "Polygon" and not piece.is_empty
     ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import Integers
+from marey._arrays import Bytes, Integers
 from marey.crowd.tracks import Tracks, annotation_stride, shared_columns
 from marey.geometry.colour import to_srgb
 from marey.stage.walk.paths import steps
@@ -38,15 +38,14 @@ DARKER = 0.42
 class People(Layer[State]):
     """The people of a state in the scene."""
 
+    drawn_from = ("floor", "tracks")
+
     def __init__(self, room: CrowdRoom):
         super().__init__(room)
         self.figures: dict[str, BatchedMeshHandle] = {}
         self._paths: LineSegmentsHandle
         self.packed: Packed | None = None
         self.hidden = 0
-
-    def key(self, state: State) -> tuple[object, ...]:
-        return state.floor, state.tracks
 
     def set(self, state: State) -> None:
         self.group.clear()
@@ -86,8 +85,8 @@ class People(Layer[State]):
             if self._limbs:
                 self._place("head", places, _turned(heading, 0 * heading), scales)
                 angle = swing * np.sin(phase)
-                self._place_pair("legs", places, heading, angle, LEG_ASIDE, HIP, scales)
-                self._place_pair("arms", places, heading, -0.7 * angle, ARM_ASIDE, SHOULDER, scales)
+                self._place_pair("legs", places, heading, angle, (LEG_ASIDE, HIP), scales)
+                self._place_pair("arms", places, heading, -0.7 * angle, (ARM_ASIDE, SHOULDER), scales)
         if self._paths.visible:
             self._paths.points = self._latest_paths(frame)
 
@@ -103,11 +102,11 @@ class People(Layer[State]):
         places: Floats,
         heading: Floats,
         angle: Floats,
-        aside: float,
-        top: float,
+        at: tuple[float, float],
         scales: Floats,
     ) -> None:
         """Left limbs, then right ones, hung up beside the body's middle and swung against each other."""
+        aside, top = at
         across = np.stack([np.cos(heading), 0 * heading, -np.sin(heading)], axis=1) * scales[:, None]
         up = np.array([0.0, top, 0.0], np.float32) * scales[:, None]
         both = np.concatenate([places + up + aside * across, places + up - aside * across])
@@ -126,7 +125,7 @@ class People(Layer[State]):
         segments[missing] = [0.0, -1000.0, 0.0]
         return np.ascontiguousarray(np.swapaxes(segments, 0, 1).reshape(-1, 2, 3))
 
-    def _add_figures(self, clothes: NDArray[np.uint8]) -> None:
+    def _add_figures(self, clothes: Bytes) -> None:
         skin = np.rint(255 * to_srgb(DARKER * style.linear(style.SKIN))).astype(np.uint8)
         legs = (0.35 * clothes + 0.65 * np.array(THEME.trousers)).astype(np.uint8)
         shapes = _limbs(coarse=self._count > 60)
@@ -138,12 +137,12 @@ class People(Layer[State]):
         self._add("legs", shapes["legs"], np.tile(legs, (2, 1)))
         self._add("arms", shapes["arms"], np.tile(clothes, (2, 1)))
 
-    def _add(self, name: str, shape: tuple[Floats, NDArray[np.uint32]], colours: NDArray[np.uint8]) -> None:
+    def _add(self, name: str, shape: tuple[Floats, NDArray[np.uint32]], colours: Bytes) -> None:
         nowhere = np.zeros((len(colours), 3))
         each = np.ascontiguousarray(colours)
         self.figures[name] = self.group.instances(name, shape, nowhere, nowhere[:, 0], each)
 
-    def _add_paths(self, clothes: NDArray[np.uint8]) -> None:
+    def _add_paths(self, clothes: Bytes) -> None:
         age = np.linspace(0.25, 0.9, PATH_POINTS)[None, :, None]
         ink = clothes[:, None] * (1 - age) + np.array(THEME.paper) * age
         colours = np.stack([ink[:, :-1], ink[:, 1:]], axis=2).reshape(-1, 2, 3).astype(np.uint8)
@@ -174,7 +173,7 @@ def packed(tracks: Tracks, groups: Integers | None = None) -> Packed:
     return Packed(Tracks(positions, tracks.frame_rate), None if groups is None else of_column)
 
 
-def _clothes(groups: Integers | None, count: int) -> NDArray[np.uint8]:
+def _clothes(groups: Integers | None, count: int) -> Bytes:
     """Colours `(count, 3)`: by group, or all sorts."""
     several = groups is not None and len(np.unique(groups)) > 1
     number = groups[:count] if groups is not None and several else np.arange(count)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from marey.crowd.fields import FieldSeries
-from marey.crowd.footage import Footage
+from marey.crowd.fields import FieldSeries, Footage
 from marey.crowd.scenes import Scene
 from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
@@ -19,8 +18,7 @@ from marey.studio.crowd.obstacles import Walls
 from marey.studio.crowd.people import People
 from marey.studio.crowd.samples import crowd_samples
 from marey.studio.crowd.state import State
-from marey.studio.room import Export, Room, Samples
-from marey.studio.workspace import Workspace
+from marey.studio.room import Export, Room, Samples, part
 
 
 class CrowdRoom(Room[State]):
@@ -28,20 +26,17 @@ class CrowdRoom(Room[State]):
 
     title = "Crowd"
     accepts = (Footage, FieldSeries, Tracks, Scene, SimulatedCrowd)
-
-    def __init__(self, workspace: Workspace):
-        super().__init__(workspace)
-        self.people = self.add(People)
-        self.bodies = self.add(Bodies)
-        self.ground = self.add(GroundLayer)
-        self.walls = self.add(Walls)
-        self.next_step = self.add(tools.NextStepTool)
-        self.display = self.add(tools.DisplayTool)
-        self.capture = self.add(tools.CaptureTool)
-        self.walk = self.add(tools.WalkTool)
-        self.obstacles = self.add(tools.ObstaclesTool)
-        self.frequencies = self.add(tools.FrequencyTool)
-        self.scenes = self.add(tools.ScenesTool)
+    people = part(People)
+    bodies = part(Bodies)
+    ground = part(GroundLayer)
+    walls = part(Walls)
+    next_step = part(tools.NextStepTool)
+    display = part(tools.DisplayTool)
+    capture = part(tools.CaptureTool)
+    walk = part(tools.WalkTool)
+    obstacles = part(tools.ObstaclesTool)
+    frequencies = part(tools.FrequencyTool)
+    scenes = part(tools.ScenesTool)
 
     def samples(self) -> Samples:
         return crowd_samples()
@@ -68,8 +63,6 @@ class CrowdRoom(Room[State]):
         super().activate(active)
         if not active:
             self.obstacles.put_away()
-        elif self.history is not None:
-            self.look()
 
     def see(self, state: State) -> None:
         """Show and hide what the display says."""

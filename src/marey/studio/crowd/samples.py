@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from marey import samples
 from marey._arrays import Bytes
 from marey.crowd import scenes
-from marey.crowd.footage import Footage
+from marey.crowd.fields import Footage
 from marey.studio.room import Samples
 
 if TYPE_CHECKING:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marey._arrays import Array
+from marey._arrays import Array, Integers
 from marey.crowd.animation.ground import WalkableGround
 from marey.crowd.cameras import orthographic
-from marey.crowd.fields import FieldSeries
-from marey.crowd.footage import Footage
+from marey.crowd.fields import FieldSeries, Footage
 from marey.crowd.scenes import Scene
 from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
@@ -69,7 +67,7 @@ class State:
     guessed: bool = False
     gains: FrequencyGains = FrequencyGains()
     tracks: Tracks | None = None
-    groups: NDArray[np.int64] | None = None
+    groups: Integers | None = None
     scene: Scene | None = None
     simulated: SimulatedCrowd | None = None
     ours: bool = False
@@ -106,20 +104,8 @@ class State:
         if place.guessed:
             size = 100 * float(np.abs(place.to_ground[0, 0]))
             note = f"No camera is known: a pixel is taken as {size:.3g} cm, so that most walk at 1.34 m/s."
-        return replace(
-            self,
-            floor=Floor.under(place),
-            captured=known,
-            flow=known,
-            guessed=place.guessed,
-            gains=FrequencyGains(),
-            tracks=None,
-            groups=None,
-            simulated=None,
-            bodies=None,
-            strokes=(),
-            note=note,
-        )
+        empty = State(Floor.under(place), self.footage, scene=self.scene, ours=self.ours, width=self.width)
+        return replace(empty, captured=known, flow=known, guessed=place.guessed, note=note)
 
     @property
     def scalable(self) -> bool:

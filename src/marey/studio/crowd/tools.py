@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MAPS = ("flow", "speed", "density", "divergence", "vorticity", "video", "nothing")
 METHODS = {"div–curl": "divcurl", "quick": "dis", "smooth": "hs"}
+WIDTH_HINT = "Of the image on the ground; 0 = guess"
 SIZES = {"small": 160, "medium": 320, "large": 480}
 
 
@@ -45,7 +46,9 @@ class DisplayTool(Tool[State]):
     key_of_map = html()
     arrows = checkbox("Arrows", False, "Direction of the flow", on="redraw")
     people = checkbox("People", True, "Figures of the people", on="redraw")
-    bodies = checkbox("Whole bodies", False, "Variants of captured walks; up to 100 people", on="embody")
+    bodies = checkbox(
+        "Whole bodies", False, "Variants of captured walks; up to 100 people", on="change_bodies"
+    )
     paths = checkbox("Paths", True, "The last seconds of every path", on="redraw")
     video = checkbox("Video", True, "The video on a board behind the ground", on="redraw")
 
@@ -54,7 +57,7 @@ class DisplayTool(Tool[State]):
         self.room.see(self.state)
         self.room.redraw()
 
-    def embody(self) -> State | Task[State] | None:
+    def change_bodies(self) -> State | Task[State] | None:
         """Show people as whole walking bodies, made aside; or as figures again."""
         state, wanted = self.state, bool(self.bodies.value)
         if wanted == (state.bodies is not None):
@@ -78,15 +81,7 @@ class CaptureTool(Tool[State]):
     title, collapsible = "Optical flow", False
     method = choice("Method", tuple(METHODS), "How motion is found in the video")
     size = choice("Detail", tuple(SIZES), "Pixels of the flow: 160, 320 or 480 across", initial_value="small")
-    width = number(
-        "Width (m)",
-        0.0,
-        "Of the image on the ground; 0 = guess",
-        on="set_width",
-        min=0.0,
-        max=500.0,
-        step=0.5,
-    )
+    width = number("Width (m)", 0.0, WIDTH_HINT, on="set_width", min=0.0, max=500.0, step=0.5)
 
     @button("Capture", "Find the motion in the video", icon="camera")
     def capture(self) -> Task[State]:
@@ -137,13 +132,8 @@ class WalkTool(Tool[State]):
     def task(self, gesture: str = "") -> Task[State]:
         """People who walk as the controls say, round all that is painted by then."""
         state = self.state
-        how = WalkSettings(
-            int(self.people.value),
-            float(self.seconds.value),
-            int(self.seed.value),
-            self.avoidance.value,
-            bool(self.detected.value),
-        )
+        count, seed, seconds = int(self.people.value), int(self.seed.value), float(self.seconds.value)
+        how = WalkSettings(count, seconds, seed, self.avoidance.value, bool(self.detected.value))
 
         def check() -> None:
             # At more people a square metre than this a crowd is crushed (Fruin 1993).
@@ -208,6 +198,7 @@ class FrequencyTool(Tool[State]):
     """Gains of the flow's frequencies."""
 
     room: CrowdRoom
+    drawn_from = ("captured",)
     title = "Frequencies"
     slow = slider("Slow", 0.0, 3.0, 0.1, 1.0, f"Gain of changes below {SLOW:g} Hz", on="moved")
     medium = slider("Medium", 0.0, 3.0, 0.1, 1.0, f"Gain of {SLOW:g} to {QUICK:g} Hz", on="moved")
@@ -225,9 +216,6 @@ class FrequencyTool(Tool[State]):
         """Follow the sliders, aside."""
         keep = self.keep.value / 100
         self.tuner.submit(FrequencyGains(self.slow.value, self.medium.value, self.quick.value, keep))
-
-    def key(self, state: State) -> tuple[object, ...]:
-        return (state.captured,)
 
     def set(self, state: State) -> None:
         self.kept.content = ""

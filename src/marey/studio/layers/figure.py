@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import Array, FloatArray, IntArray, Integers
+from marey._arrays import Array, BoolArray, FloatArray, IntArray, Integers
 from marey.body.motion import Motion
 from marey.character import Character
 from marey.errors import InputError
@@ -43,7 +43,7 @@ class Part:
     colour: Colour
 
     @classmethod
-    def of(cls, faces: IntArray, chosen: NDArray[np.bool_] | Integers, colour: Array | Colour) -> Part:
+    def of(cls, faces: IntArray, chosen: BoolArray | Integers, colour: Array | Colour) -> Part:
         """The chosen ones of a surface's faces; a colour's parts are 0…255."""
         used, local = np.unique(faces[chosen], return_inverse=True)
         red, green, blue = np.rint(colour).astype(int).tolist()

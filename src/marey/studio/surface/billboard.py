@@ -38,7 +38,7 @@ class Billboard:
         if self.figure is None:
             return self.height
         rows, columns = self.figure.image.shape[:2]
-        return self.height * columns / rows
+        return float(self.height * columns / rows)
 
     @property
     def visible(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,7 +46,7 @@ class FigureImage:
         larger = 1.2
         figure.set_size_inches(*(figure.get_size_inches() / larger))
         figure.set_dpi(larger * figure.get_dpi())
-        canvas = FigureCanvasAgg(figure)
+        canvas: Any = FigureCanvasAgg(figure)
         canvas.draw()
         image = np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[..., :3])
         rows, columns = image.shape[:2]

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from marey import samples
 from marey.statistics.graphs.graph import DistanceMatrix
-from marey.studio.room import Export, Room, Samples, Task
+from marey.studio.room import Export, Room, Samples, Task, part
 from marey.studio.surface.exports import exports
 from marey.studio.surface.scene import SurfaceScene
 from marey.studio.surface.state import State
 from marey.studio.surface.tasks import with_figures
 from marey.studio.surface.tools import FigureTool, InBetweenTool, PathTool, SequenceTool
-from marey.studio.workspace import Workspace
 from marey.surface.sequence import Library, MeshSequence
 from marey.surface.synthesis.animate import SurfaceGraph
 from marey.surface.synthesis.animation import Animation
@@ -28,15 +27,12 @@ class SurfaceRoom(Room[State]):
 
     title = "Surface"
     accepts = (MeshSequence, Library, DistanceMatrix, SurfaceGraph, Animation)
-
-    def __init__(self, workspace: Workspace):
-        super().__init__(workspace)
-        self._shown_at: tuple[object, ...] = ()
-        self.scene = self.add(SurfaceScene)
-        self.sequence = self.add(SequenceTool)
-        self.walk = self.add(PathTool)
-        self.figures = self.add(FigureTool)
-        self.between = self.add(InBetweenTool)
+    _shown_at: tuple[object, ...] = ()
+    scene = part(SurfaceScene)
+    sequence = part(SequenceTool)
+    walk = part(PathTool)
+    figures = part(FigureTool)
+    between = part(InBetweenTool)
 
     def samples(self) -> Samples:
         return {"locomotion": samples.mesh_library, "performance": samples.mesh_sequence}
@@ -48,7 +44,6 @@ class SurfaceRoom(Room[State]):
             self.scene.figure.build_meshes(state.played)
         self._shown_at = ()
         self.begin(state)
-        self.look()
 
     def clock(self, state: State) -> tuple[int, float, int]:
         return (*state.clock, 0)

@@ -30,6 +30,7 @@ class SurfaceScene(Layer[State]):
     """Everything of the surface room that is in the scene."""
 
     room: SurfaceRoom
+    drawn_from = ("library", "played", "shown", "between", "path", "matrix", "graph")
 
     def __init__(self, room: SurfaceRoom):
         super().__init__(room)
@@ -44,11 +45,6 @@ class SurfaceScene(Layer[State]):
         # Boxes about all that is shown, and about a body that is kept in the middle.
         self._whole = self._around = _corners(np.array([-0.4, 0.0, -0.4]), np.array([0.4, 1.7, 0.4]))
         self._offset = np.zeros(3)
-
-    def key(self, state: State) -> tuple[object, ...]:
-        return (
-            state.library, state.played, state.shown, state.between, state.path, state.matrix, state.graph
-        )  # fmt: skip
 
     def set(self, state: State) -> None:
         shown = state.played

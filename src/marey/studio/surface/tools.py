@@ -39,9 +39,7 @@ class SequenceTool(Tool[State]):
     room: SurfaceRoom
     title, collapsible = "Sequence", False
     which = choice("Sequence", ("",), "Which captured sequence to play", on="choose")
-    shown = choice_buttons(
-        "Show", tuple(SHOWN), "Captured sequences, the new animation, or in-betweens", on="turn_to"
-    )
+    shown = choice_buttons("Show", tuple(SHOWN), "Captured, the new animation, or in-betweens", on="turn_to")
     follow = checkbox("Follow", True, "Keep the body in the middle as it walks", on="toggle_following")
     facts = text()
 
@@ -87,7 +85,7 @@ class PathTool(Tool[State]):
 
     @button("Draw a path", "Then drag over the ground: the body walks where you draw", icon="pencil")
     def draw(self) -> None:
-        """Take the pen, or put it away."""
+        """Start drawing, or stop."""
         tasks.library_of(self.state)
         if self.pen.down:
             self.stop_drawing()
@@ -140,7 +138,7 @@ class PathTool(Tool[State]):
             self._show_request()
 
     def stop_drawing(self) -> None:
-        """Put the pen away."""
+        """Turn the camera again instead."""
         if self.pen.down:
             self.pen.down = False
             self.handles["draw"].label = "Draw a path"
@@ -181,6 +179,7 @@ class FigureTool(Tool[State]):
     """Pose distances and graph as figures beside the body."""
 
     room: SurfaceRoom
+    drawn_from = ("repertoire",)
     title = "Matrix and graph"
 
     def __init__(self, room: SurfaceRoom):
@@ -207,9 +206,7 @@ class FigureTool(Tool[State]):
         return Task("building the graph", partial(tasks.with_graph, state, alpha), NEEDS, on_done=self._show)
 
     shown = checkbox("Figures", True, "Show matrix and graph beside the body", on="show_or_hide")
-    target = choice_buttons(
-        "Look at", ("All", "Matrix", "Graph"), "Turn the camera to a figure", on="look_at"
-    )
+    target = choice_buttons("Look at", ("All", "Matrix", "Graph"), "Turn the camera there", on="look_at")
     report = text()
 
     @property
@@ -241,9 +238,6 @@ class FigureTool(Tool[State]):
     def refresh(self, state: State) -> None:
         self.shown.value = self._wanted[state.shown] and not self.room.walk.pen.down
         self.room.scene.show_figures(self.shown.value)
-
-    def key(self, state: State) -> tuple[object, ...]:
-        return (state.repertoire,)
 
     def set(self, state: State) -> None:
         if state.repertoire is None:
@@ -291,10 +285,7 @@ class InBetweenTool(Tool[State]):
         "Weight", 0.0, 1.0, 0.01, 0.0, "0 is the first pose, 1 the last", on="go_to", live=True, disabled=True
     )
     method = choice(
-        "Method",
-        ("Turning", "Straight"),
-        "Limbs turn, or every point moves along a straight line",
-        on="choose_method",
+        "Method", ("Turning", "Straight"), "Limbs turn, or points move straight", on="choose_method"
     )
     report = text()
 

@@ -29,7 +29,7 @@ from marey.geometry._inline_kernels import (
     store,
     vector,
 )
-from marey.surface.distances._kernels import polar_2d, rotation_between, tangent
+from marey.surface._distance_kernels import polar_2d, rotation_between, tangent
 
 # Where a rotation vector moves this many times as far as the rotation itself, the axis is being lost.
 _STEEPEST = 2.0

@@ -152,7 +152,7 @@ def interpolate(
         second: Another of the same faces.
         at: How far along, from 0 (first) to 1 (second); halfway if None.
         count: That many from the first to the second, both included, instead of `at`.
-        method: "poisson", or "linear".
+        method: "poisson", "two-sided" (Boukhayma 2017, eq. 2.49) or "linear".
         stretch: How faces stretch, "linear" or "geometric".
 
     >>> import marey

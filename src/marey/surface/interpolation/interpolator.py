@@ -19,15 +19,14 @@ from marey._arrays import Array, BoolArray, FloatArray, Integers, checked
 from marey.errors import InputError
 from marey.geometry import mesh, planar
 from marey.geometry.mesh import FaceAdjacency
-from marey.surface.distances.template import yaw_between
+from marey.surface.distances import yaw_between
 from marey.surface.sequence import checked_faces
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-METHODS = ("poisson", "linear")
+METHODS = ("poisson", "linear", "two-sided")
 STRETCHES = ("linear", "geometric")
-SIDES = ("one", "two")
 
 
 @dataclass(frozen=True)
@@ -261,7 +260,6 @@ def interpolate(
     *,
     method: str = "poisson",
     stretch: str = "linear",
-    sides: str = "one",
     interpolator: Interpolator | None = None,
 ) -> FloatArray:
     """The mesh at `weight` between two meshes of one connectivity, wherever they stand.
@@ -271,15 +269,13 @@ def interpolate(
     :class:`Interpolator` for more than one.
 
     Args:
-        first: `(vertices, 3)`; where it stands on the ground and faces does not matter.
-        second: `(vertices, 3)`, likewise.
-        faces: `(faces, 3)`.
-        weight: from 0 to 1, or `(n,)` for one mesh each.
-        method: "poisson" keeps lengths and volumes, "linear" is quick and shrinks what turns.
+        first: `(vertices, 3)`; where it stands on the ground and faces does not matter. second: `(vertices,
+        3)`, likewise. faces: `(faces, 3)`. weight: from 0 to 1, or `(n,)` for one mesh each. method:
+        "poisson" keeps lengths and volumes, in the mean metric of both; "two-sided" is Boukhayma's: it
+            solves in the metric of either and averages (eq. 2.49), faces take the shorter turn and volumes
+            come as they come; "linear" is quick and shrinks what turns.
         stretch: of the faces, "linear" (eq. 2.45) or "geometric" (eq. 2.46).
-        sides: "one" solves in the mean metric of both, "two" in that of either, and averages (eq. 2.49).
-        interpolator: prepared before, of any template of the subject; takes the place of the metric of
-            `sides`.
+        interpolator: of "poisson", prepared before, of any template of the subject.
 
     >>> import marey
     >>> walk = marey.samples.mesh_sequence()
@@ -288,7 +284,6 @@ def interpolate(
     """
     _check_choice("method", method, METHODS)
     _check_choice("stretch", stretch, STRETCHES)
-    _check_choice("sides", sides, SIDES)
     here, there, weights = np.asarray(first), np.asarray(second), checked_weights(weight)
     if here.shape != there.shape or here.ndim != 2 or here.shape[1] != 3 or not len(here):
         raise InputError(
@@ -300,14 +295,15 @@ def interpolate(
     aligned = onto.apply(there)
     if method == "linear":
         blended = linear_interpolation(here, aligned, weights)
-    elif interpolator is not None:
-        blended = interpolator.between(here, aligned, weights, stretch=stretch)
-    elif sides == "one":
-        shared = Interpolator.prepare(np.stack([here, aligned]), faces)
+    elif method == "poisson":
+        shared = interpolator or Interpolator.prepare(np.stack([here, aligned]), faces)
         blended = shared.between(here, aligned, weights, stretch=stretch)
     else:
+        plain = InterpolationSettings(volume=0.0)
         one, other = (
-            Interpolator.prepare(side, faces).between(here, aligned, weights, stretch=stretch)
+            Interpolator.prepare(side, faces, settings=plain)
+            .pair(here, aligned, unwrapped=False)
+            .at(weights, stretch=stretch)
             for side in (here, aligned)
         )
         share = weights[..., None, None]
@@ -414,7 +410,7 @@ def linear_interpolation(first: ArrayLike, second: ArrayLike, weight: ArrayLike)
         raise InputError(f"two meshes of {here.shape} and {there.shape}: they must have the same vertices")
     dtype = np.result_type(_precision(here), _precision(there))
     weights = checked_weights(weight)[..., None, None]
-    return ((1 - weights) * here + weights * there).astype(dtype)
+    return np.asarray(((1 - weights) * here + weights * there).astype(dtype))
 
 
 def checked_weights(weight: ArrayLike) -> Array:

@@ -25,7 +25,6 @@ from marey._random import Rng
 from marey._work import Progress
 from marey.errors import InputError
 from marey.geometry.planar import Path, PlanarMotion
-from marey.statistics.graphs import walks
 from marey.statistics.graphs.build import essential_graph, motion_graph
 from marey.statistics.graphs.graph import DistanceMatrix, Kind, MotionGraph, Walk, Windows, core_frames
 from marey.statistics.graphs.path_search import (
@@ -37,9 +36,10 @@ from marey.statistics.graphs.path_search import (
 )
 from marey.statistics.graphs.root_motion import prune_transitions
 from marey.statistics.graphs.transitions import Ends, Objective, table
-from marey.statistics.graphs.walks import TimedWalk, shortest_walk, walk_through
+from marey.statistics.graphs.walks import TimedWalk, random_walk, shortest_walk, walk_through
 from marey.surface.contacts import compare_foot_skate
 from marey.surface.distances import distances as pose_distances
+from marey.surface.interpolation import Interpolator
 from marey.surface.sequence import Library, MeshSequence
 from marey.surface.synthesis.animation import Animation, AnimationReport, Frame, collect_frames
 from marey.surface.synthesis.blend import Blender, captured_frame, placed_frames
@@ -220,101 +220,44 @@ def animate(
         raise InputError("seconds: goes with `start` and `end`, with `steer` or with `wander`")
     if track is not None and path is None:
         raise InputError("track: goes with `path`")
-    if path is not None:
-        return follow_path(
-            graph, path, track=track, accuracy=accuracy, width=width, start=start, progress=progress
-        )
-    if poses is not None:
-        frames, times = [pose for pose, _ in poses], [time for _, time in poses]
-        return walk_through_poses(graph, frames, times, tolerance=tolerance, progress=progress)
     if steer is not None:
-        return steered(graph, steer, seconds, start=start, accuracy=accuracy, progress=progress)
-    if wander:
-        if seconds is None:
-            raise InputError("wander: say how long with `seconds`")
-        return random_walk(graph, seconds, rng, start=start, progress=progress)
-    assert start is not None and end is not None
-    return walk_between(graph, start, end, seconds=seconds, progress=progress)
-
-
-def follow_path(
-    subject: SurfaceGraph,
-    path: Path | ArrayLike,
-    *,
-    track: int | Sequence[int] | None = None,
-    accuracy: float = 5.0,
-    width: int = 500,
-    start: Pose | None = None,
-    progress: Progress | None = None,
-) -> Animation:
-    """An animation along a path, or along the polygon through points `(n, 2)` (x, z) or `(n, 3)`.
-
-    Args:
-        subject: the graph.
-        path: to follow.
-        track: the vertex, or the centroid of those, that keeps to the path; that of the body, if None.
-        accuracy: as of :class:`~marey.statistics.graphs.path_search.PathSearchSettings`.
-        width: as of :class:`~marey.statistics.graphs.path_search.PathSearchSettings`.
-        start: the frame to begin with; any that fits, if None.
-        progress: called with how far along the path the search has come, then with frames made.
-    """
-    path = path if isinstance(path, Path) else Path.through(path)
-    settings = PathSearchSettings(accuracy=accuracy, width=width)
-    player, graph, library = Player.prepare(subject), subject.graph, subject.library
-    motion = edge_motion(subject, player.ground, track=track, edges=prune_transitions(graph, library))
-    first = None if start is None else library.frame(start)
-    found = follow(graph, motion, path, settings, start=first, progress=progress)
-    return _play(player, found.walk, found.start, path=found, progress=progress)
-
-
-def walk_through_poses(
-    subject: SurfaceGraph,
-    poses: Sequence[Pose],
-    seconds: Sequence[float],
-    *,
-    tolerance: float = 0.0,
-    progress: Progress | None = None,
-) -> Animation:
-    """An animation that takes captured poses at given times.
-
-    Args:
-        subject: the graph.
-        poses: the first one is the first frame.
-        seconds: of the poses, rising.
-        tolerance: seconds by which a pose may miss its time where that deforms less.
-        progress: called with frames made and their number.
-    """
-    rate = subject.library.frame_rate
-    times = [round(float(moment) * rate) for moment in np.asarray(seconds, np.float64)]
-    frames = [subject.library.frame(pose) for pose in poses]
-    found = walk_through(subject.graph, frames, times, tolerance=round(tolerance * rate))
-    return _play(Player.prepare(subject), found.walk, timed=found, progress=progress)
-
-
-def walk_between(
-    subject: SurfaceGraph,
-    start: Pose,
-    end: Pose,
-    *,
-    seconds: float | None = None,
-    progress: Progress | None = None,
-) -> Animation:
-    """The best animation from one captured frame to another, lasting `seconds` if they are given."""
+        return _steered(graph, steer, seconds, start, accuracy, progress)
+    if wander and seconds is None:
+        raise InputError("wander: say how long with `seconds`")
     if seconds is not None:
         _check_seconds(seconds)
-        return walk_through_poses(subject, [start, end], [0.0, seconds], progress=progress)
-    walk = shortest_walk(subject.graph, subject.library.frame(start), subject.library.frame(end))
-    return _play(Player.prepare(subject), walk, progress=progress)
+    library = graph.library
+    first = None if start is None else library.frame(start)
+    if path is not None:
+        line = path if isinstance(path, Path) else Path.through(path)
+        player = Player.prepare(graph)
+        motion = edge_motion(graph, player.ground, track=track, edges=prune_transitions(graph.graph, library))
+        settings = PathSearchSettings(accuracy=accuracy, width=width)
+        found = follow(graph.graph, motion, line, settings, start=first, progress=progress)
+        return _play(player, found.walk, found.start, path=found, progress=progress)
+    if wander:
+        assert seconds is not None
+        walk = random_walk(graph.graph, library, seconds, rng, start=first)
+        return _play(Player.prepare(graph), walk, progress=progress)
+    if poses is None:
+        assert start is not None and end is not None
+        if seconds is None:
+            walk = shortest_walk(graph.graph, library.frame(start), library.frame(end))
+            return _play(Player.prepare(graph), walk, progress=progress)
+        poses = [(start, 0.0), (end, seconds)]
+    times = [round(float(moment) * library.frame_rate) for _, moment in poses]
+    slack = round(tolerance * library.frame_rate)
+    timed = walk_through(graph.graph, [library.frame(pose) for pose, _ in poses], times, tolerance=slack)
+    return _play(Player.prepare(graph), timed.walk, timed=timed, progress=progress)
 
 
-def steered(
+def _steered(
     subject: SurfaceGraph,
     directions: ArrayLike,
-    seconds: float | None = None,
-    *,
-    start: Pose | None = None,
-    accuracy: float = 5.0,
-    progress: Progress | None = None,
+    seconds: float | None,
+    start: Pose | None,
+    accuracy: float,
+    progress: Progress | None,
 ) -> Animation:
     """An animation steered by directions `(rows, 3)`: time, seconds, and x, z from then on.
 
@@ -340,21 +283,6 @@ def steered(
         if progress is not None:
             progress(min(steps, total), total)
     return _play(player, body.walk)
-
-
-def random_walk(
-    subject: SurfaceGraph,
-    seconds: float,
-    rng: Rng = 0,
-    *,
-    start: Pose | None = None,
-    progress: Progress | None = None,
-) -> Animation:
-    """An animation at random, see :func:`marey.statistics.graphs.walks.random_walk`."""
-    _check_seconds(seconds)
-    first = None if start is None else subject.library.frame(start)
-    walk = walks.random_walk(subject.graph, subject.library, seconds, rng, start=first)
-    return _play(Player.prepare(subject), walk, progress=progress)
 
 
 def _check_seconds(seconds: float) -> None:
@@ -410,10 +338,7 @@ class Player:
     ) -> Player:
         """Measure a subject's frames, and factor its surface for blends if there is no blender."""
         library = subject.library
-        if blender is None:
-            from marey.surface.interpolation import Interpolator
-
-            blender = Interpolator.prepare(library.vertices(0), library.faces)
+        blender = blender or Interpolator.prepare(library.vertices(0), library.faces)
         ground = GroundFrames.of(library)
         return cls(subject, ground, blender, FootLock.of(library, ground) if anchored else None)
 

@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import Array, FloatArray, Integers
+from marey._arrays import Array, FloatArray
 from marey._report import Report, Result
 from marey._work import Progress
 from marey.errors import InputError
@@ -30,14 +30,10 @@ from marey.statistics.graphs.graph import DistanceMatrix
 from marey.statistics.graphs.transitions import Transition, smooth_path, warped
 from marey.surface.contacts import compare_foot_skate
 from marey.surface.distances import distances, yaw_between
+from marey.surface.interpolation import Interpolator
 from marey.surface.sequence import Library, MeshSequence
 from marey.surface.synthesis.animation import Animation, Frame, collect_frames
-from marey.surface.synthesis.placement import (
-    FootLock,
-    GroundFrames,
-    Placement,
-    turns_between,
-)
+from marey.surface.synthesis.placement import FootLock, GroundFrames, Placement, turns_between
 
 Weight = ArrayLike | Callable[[Array], Array]
 
@@ -114,125 +110,33 @@ def placed_frames(
         yield Frame(placed.apply(vertices), source, destination, weight if synthetic else 0.0, synthetic)
 
 
-def align_clips(
-    library: Library,
-    first: str,
-    second: str,
-    *,
-    apart: DistanceMatrix | None = None,
-    slope: int = 3,
-    trim: float = 0.0,
-) -> Transition:
+def align_clips(library: Library, apart: DistanceMatrix, *, slope: int = 3, trim: float = 0.0) -> Transition:
     """Which frames of two clips correspond, from their first to their last.
 
     Args:
         library: of both clips.
-        first: name of a sequence.
-        second: name of another.
-        apart: pose distances of the library, if at hand; else those of the two clips are measured.
+        apart: its pose distances.
         slope: neither clip passes more than so many times as fast as the other.
         trim: seconds that one of the clips may lose at either end, if both are in phase sooner for it.
 
     >>> import marey
     >>> walk = marey.samples.mesh_sequence()
-    >>> both = Library((walk[:40].renamed("a"), walk[10:50].renamed("b")))
-    >>> align_clips(both, "a", "b").path[[0, -1]].tolist()
+    >>> both = Library((walk[:40], walk[10:50]))
+    >>> align_clips(both, distances(both)).path[[0, -1]].tolist()
     [[0, 40], [39, 79]]
-    >>> align_clips(both, "a", "b", trim=0.4).path[[0, -1]].tolist()
+    >>> align_clips(both, distances(both), trim=0.4).path[[0, -1]].tolist()
     [[9, 40], [39, 71]]
     """
-    apart, offsets = _distances_of(library, first, second, apart)
-    found = _aligned(apart, library, (first, second), offsets, slope, trim)
-    return Transition(found.path + offsets, found.cost)
-
-
-def blend_clips(
-    library: Library,
-    first: str,
-    second: str,
-    weight: Weight = 0.5,
-    *,
-    blender: Blender | None = None,
-    apart: DistanceMatrix | None = None,
-    slope: int = 3,
-    trim: float = 0.0,
-    ground: GroundFrames | None = None,
-    progress: Progress | None = None,
-) -> Animation:
-    """A mixture of two clips, placed where the first starts.
-
-    Args:
-        library: of both clips.
-        first: name of a sequence.
-        second: name of another.
-        weight: of the second clip, 0…1; several are spread evenly over the time of the clips; or a function
-            from seconds of the mixture `(n,)` to weights `(n,)`.
-        blender: of poses; non-linear, if None.
-        apart: pose distances of the library, if at hand.
-        slope: as of :func:`align_clips`.
-        trim: as of :func:`align_clips`.
-        ground: of the library, if at hand.
-        progress: called with frames done and their number.
-    """
-    apart, offsets = _distances_of(library, first, second, apart)
-    path = smooth_path(_aligned(apart, library, (first, second), offsets, slope, trim))
-    times, weights = _mixed_pace(path, _weights_along(weight, path, library.frame_rate))
-    turns = turns_between(apart.yaw_offsets, times)
-    times = times + offsets
-    ground = ground or GroundFrames.of(library)
-    if blender is None:
-        from marey.surface.interpolation import Interpolator
-
-        blender = Interpolator.prepare(library.vertices(0), library.faces)
-    placement = Placement.lay_out(ground, times, weights, turns)
-    lock = FootLock.of(library, ground)
-    frames = placed_frames(library, ground, placement, blender, PlanarMotion.identity(), foot_lock=lock)
-    return collect_frames(library, frames, len(times), name=f"{first}-{second}", progress=progress)
-
-
-def _pose_at(library: Library, time: float) -> FloatArray:
-    """Vertices `(vertices, 3)` at a time between captured frames, a copy."""
-    before = int(time)
-    vertices = np.array(library.vertices(before))
-    if time > before:
-        step = (time - before) * (library.vertices(before + 1) - vertices)
-        vertices += step.astype(vertices.dtype)
-    return vertices
-
-
-def _distances_of(
-    library: Library, first: str, second: str, apart: DistanceMatrix | None
-) -> tuple[DistanceMatrix, Integers]:
-    """Pose distances with those of both clips, and what takes their frames' numbers to the library's."""
-    if apart is not None:
-        return apart, np.zeros(2, np.int64)
-    starts = np.array([library.number(name) for name in (first, second)])
-    one, two = (library.sequences[library.names.index(name)] for name in (first, second))
-    return distances(Library((one, two.renamed("other clip")))), starts - [0, one.frames]
-
-
-def _aligned(
-    apart: DistanceMatrix,
-    library: Library,
-    clips: tuple[str, str],
-    offsets: Integers,
-    slope: int,
-    trim: float,
-) -> Transition:
-    """The time warp over two clips, in numbers of `apart`."""
     if not (np.isfinite(trim) and trim >= 0):
         raise InputError(f"trim: must not be negative, got {trim}")
-    (top, height), (left, width) = (
-        (library.number(name) - int(offset), library.number(name, -1) - library.number(name) + 1)
-        for name, offset in zip(clips, offsets, strict=True)
-    )
+    height, width = np.diff(library.starts).tolist()
 
     def over(begin: int, end: int) -> Transition:
         """With `begin` and `end` frames cut off the first clip, or, below 0, off the second."""
         rows = height - max(begin, 0) - max(end, 0)
         columns = width + min(begin, 0) + min(end, 0)
-        last = left + width - 1 + min(end, 0)
-        return warped(apart, top + max(begin, 0), last, rows, columns, slope=slope, alpha=EVENNESS)
+        last = height + width - 1 + min(end, 0)
+        return warped(apart, max(begin, 0), last, rows, columns, slope=slope, alpha=EVENNESS)
 
     whole = over(0, 0)
     # At most a third of the shorter clip is cut off at either end.
@@ -244,6 +148,16 @@ def _aligned(
     end = _least_cost(lambda cut: over(0, cut), most, price)
     begin = _least_cost(lambda cut: over(cut, end), most, price)
     return over(begin, end)
+
+
+def _pose_at(library: Library, time: float) -> FloatArray:
+    """Vertices `(vertices, 3)` at a time between captured frames, a copy."""
+    before = int(time)
+    vertices = np.array(library.vertices(before))
+    if time > before:
+        step = (time - before) * (library.vertices(before + 1) - vertices)
+        vertices += step.astype(vertices.dtype)
+    return vertices
 
 
 def _least_cost(aligned: Callable[[int], Transition], most: int, price: float) -> int:
@@ -364,7 +278,8 @@ def blend(
     Args:
         first: A clip.
         second: Another of the same subject and kind.
-        share: Of the second, 0 to 1: a number, several to pass through, or a function of seconds.
+        share: Of the second, 0 to 1: a number, several spread evenly over the time of the clips, or a
+            function from seconds of the mixture `(n,)` to weights `(n,)`.
         trim: Seconds that either may lose at its ends to be aligned; 0 keeps both whole.
         slope: Neither passes more than so many times as fast as the other.
 
@@ -374,13 +289,17 @@ def blend(
     True
     """
     library = Library((first, second))
-    one, two = library.names
     apart = distances(library, progress=progress)
-    match = align_clips(library, one, two, apart=apart, slope=slope, trim=trim)
+    match = align_clips(library, apart, slope=slope, trim=trim)
+    path = smooth_path(match)
+    times, weights = _mixed_pace(path, _weights_along(share, path, library.frame_rate))
     ground = GroundFrames.of(library)
-    mixture = blend_clips(
-        library, one, two, share, apart=apart, slope=slope, trim=trim, ground=ground, progress=progress
-    )
+    placement = Placement.lay_out(ground, times, weights, turns_between(apart.yaw_offsets, times))
+    blender = Interpolator.prepare(library.vertices(0), library.faces)
+    lock = FootLock.of(library, ground)
+    frames = placed_frames(library, ground, placement, blender, PlanarMotion.identity(), foot_lock=lock)
+    name = "-".join(library.names)
+    mixture = collect_frames(library, frames, len(times), name=name, progress=progress)
     parts = match.path - library.starts[:2]
     (far, around), (far_two, around_two), (far_both, around_both) = (
         path_and_turn(sequence) for sequence in (*library.sequences, mixture.sequence)

@@ -30,7 +30,7 @@ from marey.geometry.planar import PlanarMotion
 from marey.geometry.resampling import linear
 from marey.statistics.graphs.root_motion import EdgeMotion, transition_times
 from marey.surface.contacts import Contacts, find_contacts, patch_averages
-from marey.surface.distances.template import SAMPLE, ReferencePose, yaw_offsets
+from marey.surface.distances import SAMPLE, ReferencePose, yaw_offsets
 from marey.surface.sequence import Library
 
 if TYPE_CHECKING:

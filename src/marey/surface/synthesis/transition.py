@@ -21,7 +21,7 @@ from marey.surface.distances import distances
 from marey.surface.interpolation import Interpolator
 from marey.surface.sequence import Library, MeshSequence
 from marey.surface.synthesis.animation import Animation, Frame, collect_frames
-from marey.surface.synthesis.blend import LINEAR, Blender, captured_frame, placed_frames
+from marey.surface.synthesis.blend import Blender, captured_frame, placed_frames
 from marey.surface.synthesis.placement import FootLock, GroundFrames, Placement, aligning_turns, ease_weights
 
 
@@ -139,10 +139,13 @@ def transition(
     with suppress(InputError):
         plain = standard(apart, here, there, windows.shortest)
     best = Transition(found.path + offsets, found.cost)
-    begin, end = context_frames(library, best, before, after)
+    if before < 0 or after < 0:
+        raise InputError(f"frames before and after: 0 or more, got {before} and {after}")
+    begin = max(0, best.source - before)
+    end = min((0 if same else source.frames) + destination.frames - 1, best.destination + after)
     ground = GroundFrames.of(library)
     blender = Interpolator.prepare(library.vertices(first), library.faces)
-    frames = transition_frames(library, best, blender, ground=ground, before=before, after=after)
+    frames = _frames(library, best, blender, ground, begin, end)
     total = best.source - begin + best.length + end - best.destination
     animation = collect_frames(library, frames, total, name=name, progress=progress)
     skate = compare_foot_skate(animation, library, ground.contacts)
@@ -169,56 +172,22 @@ def _windows(frame_rate: float, method: str, length: int | None, slope: int) -> 
     return Windows(exact, exact, slope)
 
 
-def transition_frames(
-    library: Library,
-    transition: Transition,
-    blender: Blender = LINEAR,
-    *,
-    ground: GroundFrames | None = None,
-    before: int = 0,
-    after: int = 0,
+def _frames(
+    library: Library, transition: Transition, blender: Blender, ground: GroundFrames, first: int, last: int
 ) -> Iterator[Frame]:
-    """The frames of a transition, one by one, the first where its frame was captured.
-
-    Args:
-        library: of the transition's frames.
-        transition: which frames are blended.
-        blender: non-linear from `Interpolator.prepare`, or LINEAR.
-        ground: of the library, if at hand.
-        before: captured frames to play before the transition; fewer where a sequence ends.
-        after: likewise, after it.
-
-    >>> import marey
-    >>> walk = marey.samples.mesh_sequence()[:40]
-    >>> path = np.stack([np.arange(5, 15), np.arange(20, 30)], 1)
-    >>> frames = list(transition_frames(Library((walk,)), Transition(path, 0.0)))
-    >>> len(frames), frames[0].synthetic, frames[5].synthetic, frames[-1].source
-    (10, False, True, 29)
-    """
-    ground = ground or GroundFrames.of(library)
+    """The frames from `first` over the transition to `last`, one by one; the first where it was captured."""
     times = smooth_path(transition)
     turns = aligning_turns(library, times)
     placement = Placement.lay_out(ground, times, ease_weights(len(times)), turns)
-    first, last = context_frames(library, transition, before, after)
     here = PlanarMotion.identity()
     for frame in range(first, transition.source):
         yield captured_frame(library, frame, here)
-    yield from placed_frames(
-        library, ground, placement, blender, here, foot_lock=FootLock.of(library, ground)
-    )
+    lock = FootLock.of(library, ground)
+    yield from placed_frames(library, ground, placement, blender, here, foot_lock=lock)
     move, rise = placement.arrival(ground)
     there = PlanarMotion(move.angle[0], move.shift[0])
     for frame in range(transition.destination + 1, last + 1):
         yield captured_frame(library, frame, there, height_offset=float(rise[0]))
-
-
-def context_frames(library: Library, transition: Transition, before: int, after: int) -> tuple[int, int]:
-    """First frame played before a transition and last one after it, within their sequences."""
-    if before < 0 or after < 0:
-        raise InputError(f"frames before and after: 0 or more, got {before} and {after}")
-    first = library.starts[library.locate(transition.source)[0]]
-    last = library.starts[library.locate(transition.destination)[0] + 1] - 1
-    return int(max(first, transition.source - before)), int(min(last, transition.destination + after))
 
 
 def _window_distances(

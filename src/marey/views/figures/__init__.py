@@ -21,7 +21,7 @@ HOMES = {
     ),
     "fields": (
         "divergence", "field_errors", "flow", "flow_clip", "flow_colours", "flow_lines", "flow_parts",
-        "layout_picture", "spectrum", "texture_matrices", "texture_picture", "vorticity",
+        "layout_picture", "spectrum", "texture_matrix", "texture_picture", "vorticity",
     ),
 }  # fmt: skip
 __all__ = sorted(name for names in HOMES.values() for name in names)

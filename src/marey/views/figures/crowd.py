@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.crowd.footage import Footage
+from marey._arrays import AnyArray
+from marey.crowd.fields import Footage
 from marey.crowd.scenes import Scene
 from marey.crowd.simulation.routes import desired_directions
 from marey.crowd.simulation.simulate import SimulatedCrowd
@@ -24,16 +25,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-Array = NDArray[Any]
-
-
 def tracks(
     tracks: Tracks,
     *,
     colour: Literal["person", "speed", "time"] | None = None,
     size: tuple[int, int] = (1280, 720),
 ) -> Figure:
-    """Everyone's way over the ground plane.
+    """Everyone's path over the ground plane.
 
     colour: by person (the default for up to eight), by speed (for more), or by time
 
@@ -79,8 +77,8 @@ def tracks(
     return figure
 
 
-def _segments(places: Array, present: Array) -> tuple[Array, Array, Array]:
-    """Straight pieces of everyone's way `(pieces, 2, 2)`, whose they are, and the frame they start at."""
+def _segments(places: AnyArray, present: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """Straight pieces of everyone's path `(pieces, 2, 2)`, whose they are, and the frame they start at."""
     pieces, who, when = [], [], []
     for agent in range(places.shape[1]):
         frames = np.flatnonzero(present[:, agent])
@@ -91,7 +89,7 @@ def _segments(places: Array, present: Array) -> tuple[Array, Array, Array]:
     return np.concatenate(pieces), np.concatenate(who), np.concatenate(when)
 
 
-def _mark_ends(axes: Axes, places: Array, present: Array, colour: str) -> None:
+def _mark_ends(axes: Axes, places: AnyArray, present: AnyArray, colour: str) -> None:
     """A dot where everyone is last seen."""
     agents = np.flatnonzero(present.any(axis=0))
     last = len(present) - 1 - present[::-1].argmax(axis=0)
@@ -108,7 +106,7 @@ PANELS = 4
 
 
 def scene_plan(scene: Scene, size: tuple[int, int] = (1280, 720)) -> Figure:
-    """A scene as it is laid out: walls, where groups start, where they go, and which way.
+    """A scene as it is laid out: walls, where groups start, where they go, and in which direction.
 
     >>> from marey.crowd import scenes
     >>> scene_plan(scenes.preset("escape")).axes[0].get_title("left")
@@ -139,7 +137,7 @@ def scene_plan(scene: Scene, size: tuple[int, int] = (1280, 720)) -> Figure:
 def crowd_streaks(
     crowd: SimulatedCrowd, size: tuple[int, int] = (1280, 720), *, at: list[float] | None = None
 ) -> Figure:
-    """The ways of one person in three over the last three seconds, at some times.
+    """The paths of one person in three over the last three seconds, at some times.
 
     at: seconds; four spread over the crowd's time after its rest if left out
     """
@@ -163,7 +161,7 @@ def crowd_streaks(
 
 
 def crowd_paths(crowd: SimulatedCrowd, size: tuple[int, int] = (1280, 720)) -> Figure:
-    """Everyone's way among the walls."""
+    """Everyone's path among the walls."""
     figure = tracks(crowd.tracks, size=size)
     with style.house_style():
         _walls(figure.axes[0], crowd.scene)
@@ -175,10 +173,10 @@ def _draw_streaks(axes: Axes, crowd: SimulatedCrowd, first: int, last: int) -> N
 
     shown = np.arange(0, crowd.agents, ONE_IN)
     shown = shown[np.isfinite(crowd.positions[last, shown, 0])]
-    ways = [crowd.positions[first : last + 1, person] for person in shown]
-    ways = [way[np.isfinite(way[:, 0])] for way in ways]
+    paths = [crowd.positions[first : last + 1, person] for person in shown]
+    paths = [path[np.isfinite(path[:, 0])] for path in paths]
     tints = [style.PALETTE[int(crowd.group[person]) % len(style.PALETTE)] for person in shown]
-    axes.add_collection(LineCollection(ways, colors=tints, linewidths=1.1, alpha=0.8, zorder=2.5))
+    axes.add_collection(LineCollection(paths, colors=tints, linewidths=1.1, alpha=0.8, zorder=2.5))
     x, y = crowd.positions[last, shown].T
     axes.scatter(x, y, s=5, c=tints, linewidths=0, zorder=3)
 
@@ -203,17 +201,10 @@ def _arrows(axes: Axes, scene: Scene, goal: str, colour: str) -> None:
     step = max(scene.size) / ARROWS
     x, y = np.meshgrid(np.arange(0.5 * step, scene.size[0], step), np.arange(0.5 * step, scene.size[1], step))
     points = np.stack([x.ravel(), y.ravel()], axis=-1)
-    ways = desired_directions(scene, goal).at(points)
-    known = np.linalg.norm(ways, axis=-1) > 0.5
-    axes.quiver(
-        *points[known].T,
-        *ways[known].T,
-        color=colour,
-        angles="xy",
-        scale=1.6 * ARROWS,
-        width=0.0014,
-        alpha=0.7,
-    )
+    directions = desired_directions(scene, goal).at(points)
+    known = np.linalg.norm(directions, axis=-1) > 0.5
+    look: Any = {"color": colour, "angles": "xy", "scale": 1.6 * ARROWS, "width": 0.0014, "alpha": 0.7}
+    axes.quiver(*points[known].T, *directions[known].T, **look)
 
 
 Image = NDArray[np.uint8]
@@ -225,7 +216,7 @@ def contact_sheet(footage: Footage, size: tuple[int, int]) -> Figure:
     """Up to twelve frames, equally far apart in time, each with its time."""
     count = min(footage.frames, MOST_TILES)
     chosen = np.unique(np.rint(np.linspace(0, footage.frames - 1, count)).astype(int))
-    columns = _columns(len(chosen), footage.columns / footage.rows, size)
+    columns = style.columns(len(chosen), footage.columns / footage.rows, size)
     rows = -(-len(chosen) // columns)
     with style.figure(size) as figure:
         grid = figure.subplots(rows, columns, squeeze=False)
@@ -261,13 +252,3 @@ def _fitted(image: Any, size: tuple[int, int]) -> Image:
     # Video codecs want even numbers.
     fitted = (max(2 * int(columns * factor / 2), 2), max(2 * int(rows * factor / 2), 2))
     return np.asarray(cv2.resize(image, fitted, interpolation=cv2.INTER_AREA))
-
-
-def _columns(count: int, aspect: float, size: tuple[int, int]) -> int:
-    """Columns of tiles that make the tiles largest."""
-
-    def tile(columns: int) -> float:
-        rows = -(-count // columns)
-        return min(size[0] / columns, size[1] / rows * aspect)
-
-    return max(range(1, count + 1), key=tile)

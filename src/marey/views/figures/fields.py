@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import AnyArray
 from marey.crowd import analysis
 from marey.crowd.analysis import find_events, grid_points, path_lines, streak_lines
 from marey.crowd.edit import restyle
-from marey.crowd.evaluation import Truth, error_map
+from marey.crowd.evaluation.fields import Truth, error_map
 from marey.crowd.fields import FieldSeries
 from marey.crowd.spectrum import error_curve
 from marey.crowd.texture import FlowTexture
@@ -29,17 +30,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-Array = NDArray[Any]
 Image = NDArray[np.uint8]
 
 WHEEL = ("#d9545b", "#e3924a", "#d8c04c", "#76b35f", "#3fa59a", "#4a84bf", "#7766b4", "#b8599c")
-"""Directions in the image, from right (red) by way of down (ochre to sage) clockwise."""
+"""Directions in the image, from right (red) over down (ochre to sage) clockwise."""
 
 ARROWS = 30
 """Arrows across the flow."""
 
 
-def flow_colours(velocities: Array, largest: float) -> Image:
+def flow_colours(velocities: AnyArray, largest: float) -> Image:
     """Colours `(rows, columns, 3)` of velocities `(rows, columns, 2)`; white is rest, full is `largest`.
 
     >>> flow_colours(np.array([[[0.0, 0.0], [2.0, 0.0]]]), 2.0)[0].tolist()
@@ -129,15 +129,15 @@ def _flow_sheet(fields: FieldSeries, size: tuple[int, int], largest: float) -> F
     return figure
 
 
-def _show_flow(axes: Axes, velocities: Array, free: Array, largest: float, across: int) -> None:
+def _show_flow(axes: Axes, velocities: AnyArray, free: AnyArray, largest: float, across: int) -> None:
     """Colours and arrows of a field on given axes."""
     axes.imshow(_masked_colours(velocities, free, largest), interpolation="bilinear")
     look: Any = {"width": 0.0016, "color": style.INK, "alpha": 0.8}
     axes.quiver(*_arrows(velocities, free, largest, across), angles="xy", scale_units="xy", scale=1.0, **look)
 
 
-def _arrows(velocities: Array, free: Array, largest: float, across: int) -> Array:
-    """Columns, rows and lengths both ways of arrows on a grid `(4, arrows)`, none longer than its step."""
+def _arrows(velocities: AnyArray, free: AnyArray, largest: float, across: int) -> AnyArray:
+    """Columns, rows, lengths along both axes of arrows on a grid, `(4, arrows)`; none exceeds its step."""
     step = max(int(np.ceil(velocities.shape[1] / across)), 1)
     rows, columns = np.mgrid[step // 2 : free.shape[0] : step, step // 2 : free.shape[1] : step]
     rows, columns = rows[free[rows, columns]], columns[free[rows, columns]]
@@ -146,17 +146,17 @@ def _arrows(velocities: Array, free: Array, largest: float, across: int) -> Arra
     return np.stack([columns, rows, u * stretch, v * stretch])
 
 
-def _masked_colours(velocities: Array, free: Array, largest: float) -> Image:
+def _masked_colours(velocities: AnyArray, free: AnyArray, largest: float) -> Image:
     colours = flow_colours(velocities, largest)
     colours[~free] = 225
     return colours
 
 
-def _free(fields: FieldSeries) -> Array:
+def _free(fields: FieldSeries) -> AnyArray:
     return np.ones((fields.rows, fields.columns), np.bool_) if fields.mask is None else fields.mask
 
 
-def _max_speed(fields: FieldSeries, velocities: Array, share: float = 0.995) -> float:
+def _max_speed(fields: FieldSeries, velocities: AnyArray, share: float = 0.995) -> float:
     """A speed that hardly any pixel of velocities `(frames, rows, columns, 2)` exceeds."""
     speeds = np.hypot(velocities[..., 0], velocities[..., 1])[:, _free(fields)]
     return (float(np.quantile(speeds, share)) if speeds.size else 0.0) or 1.0
@@ -283,7 +283,7 @@ def spectrum(fields: FieldSeries, size: tuple[int, int] = (1280, 720)) -> Figure
     return figure
 
 
-def draw_error_curve(axes: Axes, curves: dict[str, Array]) -> None:
+def draw_error_curve(axes: Axes, curves: dict[str, AnyArray]) -> None:
     """The error of norms and of energies against the share of numbers kept, on given axes."""
     for (name, curve), colour in zip(curves.items(), style.PALETTE, strict=False):
         share = 100 * (np.arange(len(curve)) + 1) / len(curve)
@@ -299,7 +299,7 @@ def draw_error_curve(axes: Axes, curves: dict[str, Array]) -> None:
 
 def _map(
     fields: FieldSeries,
-    derive: Callable[..., Array],
+    derive: Callable[..., AnyArray],
     kinds: tuple[str, str],
     title: str,
     label: str,
@@ -351,11 +351,11 @@ MAX_ARCS = 400
 
 
 def texture_picture(
-    texture: FlowTexture, order: Array | None = None, *, size: tuple[int, int] = SIZE
+    texture: FlowTexture, order: AnyArray | None = None, *, size: tuple[int, int] = SIZE
 ) -> Figure:
     """Distances before and after the filter, above the jumps as arcs and, if given, the frames played.
 
-    order: `(frames,)`, which frame of the source is played when
+    order: `(frames,)`, which captured frame is played when
 
     >>> import marey
     >>> from marey.crowd.texture import learn
@@ -365,19 +365,11 @@ def texture_picture(
     with style.figure(size) as figure:
         grid = figure.add_gridspec(2, 2, height_ratios=(1.7, 1))
         for place, filtered in ((grid[0, 0], False), (grid[0, 1], True)):
-            _matrix(figure, figure.add_subplot(place), texture, filtered)
+            texture_matrix(figure, figure.add_subplot(place), texture, filtered)
         below = figure.add_subplot(grid[1, :] if order is None else grid[1, 0])
         _arcs(below, texture)
         if order is not None:
             _played(figure.add_subplot(grid[1, 1]), texture, order)
-    return figure
-
-
-def texture_matrices(texture: FlowTexture, *, size: tuple[int, int] = (1280, 620)) -> Figure:
-    """Distances of all pairs of frames before and after the filter, side by side."""
-    with style.figure(size) as figure:
-        for axes, filtered in zip(figure.subplots(1, 2), (False, True), strict=True):
-            _matrix(figure, axes, texture, filtered)
     return figure
 
 
@@ -425,14 +417,15 @@ def layout_picture(tiling: Tiling, *, frame: int = 0, size: tuple[int, int] = SI
     return figure
 
 
-def _matrix(figure: Figure, axes: Axes, texture: FlowTexture, filtered: bool) -> None:
+def texture_matrix(figure: Figure, axes: Axes, texture: FlowTexture, filtered: bool) -> None:
+    """Distances of all pairs of frames, before or after the filter, on given axes."""
     degrees = np.degrees(texture.filtered if filtered else texture.distances)
     before = texture.taps // 2 if filtered else 0
     seconds = (np.array([before, before + len(degrees)]) - 0.5) / texture.fields.frame_rate
     extent = (*seconds, *seconds[::-1])
     colours = style.colour_map(style.SEQUENCE[::-1])
     drawn = axes.imshow(degrees, cmap=colours, extent=extent, interpolation="nearest", vmin=0)
-    figure.colorbar(drawn, ax=axes, label="mean angle (degrees)", shrink=0.85)
+    style.colour_bar(figure, axes, drawn, "mean angle (degrees)", shrink=0.85)
     axes.grid(False)
     axes.set_title(f"After a filter of {texture.taps} taps" if filtered else "Distances of all frames")
     axes.set_xlabel("time (s)")
@@ -440,7 +433,7 @@ def _matrix(figure: Figure, axes: Axes, texture: FlowTexture, filtered: bool) ->
 
 
 def _arcs(axes: Axes, texture: FlowTexture) -> None:
-    """Jumps over the time of the source: forward ones above, backward ones below."""
+    """Jumps over the time of the capture: forward ones above, backward ones below."""
     from matplotlib.collections import LineCollection
 
     jumps = texture.transitions
@@ -465,7 +458,7 @@ def _arcs(axes: Axes, texture: FlowTexture) -> None:
     axes.set_title(f"Jumps ({len(jumps.sources)}): forward above, back below")
 
 
-def _played(axes: Axes, texture: FlowTexture, order: Array) -> None:
+def _played(axes: Axes, texture: FlowTexture, order: AnyArray) -> None:
     shown = order[: 20 * texture.fields.frames]
     rate = texture.fields.frame_rate
     cuts = np.flatnonzero(np.diff(shown) != 1) + 1
@@ -482,7 +475,7 @@ ACROSS = 3
 
 
 def field_errors(fields: Mapping[str, FieldSeries], truth: Truth) -> Figure:
-    """A figure of maps, by name; white where the truth does not tell."""
+    """A figure of maps, by name; white where the truth is unknown."""
     maps = {name: error_map(series, truth) for name, series in fields.items()}
     known = np.concatenate([one[np.isfinite(one)] for one in maps.values()])
     top = float(np.percentile(known, 98)) if known.size else 1.0

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.dynamics import MotionModel
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
@@ -26,8 +26,6 @@ from marey.views.renderer import Ground, Image, Renderer
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
-Array = NDArray[np.float64]
 
 MAX_ROWS = 5
 MAX_TILES = 6
@@ -75,7 +73,8 @@ def pose_sweep(model: PoseModel, size: tuple[int, int], frame_rate: float) -> It
     import cv2
 
     count = min(max(model.modes, 1), MAX_TILES)
-    columns = _columns(count, size)
+    # Tiles that suit upright figures.
+    columns = style.columns(count, 0.7, size)
     rows = -(-count // columns)
     tile = (2 * (size[0] // columns // 2), 2 * (size[1] // rows // 2))
     frames = sweep_frames(frame_rate)
@@ -175,11 +174,6 @@ def _standing(model: PoseModel, coordinates: Array) -> Array:
     return rotations
 
 
-def _columns(count: int, size: tuple[int, int]) -> int:
-    """Columns of tiles that suit upright figures best."""
-    return max(range(1, count + 1), key=lambda c: min(size[0] / c / 0.7, size[1] / -(-count // c)))
-
-
 def _column_title(step: int) -> str:
     return "mean" if step == 0 else f"{step:+d} sd".replace("-", "−")
 
@@ -211,8 +205,8 @@ def process_model(model: MotionModel, size: tuple[int, int]) -> Figure:
     frames = max(2, min(model.frames, round(MAX_SECONDS * rate)))
     lags = max(2, min(frames, round(MAX_LAG * rate)))
     time, trend = np.arange(frames) / rate, model.trend_at(frames)
-    made = trend + model.dynamics.sample(frames, rng=0, count=SAMPLES)
-    covariances = np.diagonal(model.dynamics.covariances(lags), axis1=1, axis2=2)
+    made = trend + model.deviations(frames, rng=0, count=SAMPLES)
+    covariances = model.autocovariance(lags)
     spread = WIDTH * np.sqrt(covariances[0])
     with style.figure(size) as figure:
         grid = figure.subplots(shown, 2, sharex="col", squeeze=False, width_ratios=(3, 1))
@@ -241,4 +235,5 @@ def process_model(model: MotionModel, size: tuple[int, int]) -> Figure:
 def _process_title(model: MotionModel) -> str:
     modes = "1 mode" if model.modes == 1 else f"{model.modes} modes"
     cycle = "no cycle" if model.trend.period is None else f"a cycle of {model.trend.period:.3g} s"
-    return f"Motion model · {model.frames} frames, {modes}, order {model.dynamics.order}, {cycle}"
+    memory = "Gaussian processes" if model.order is None else f"order {model.order}"
+    return f"Motion model · {model.frames} frames, {modes}, {memory}, {cycle}"

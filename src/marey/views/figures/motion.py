@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import AnyArray
 from marey.body.fill import FillResult
 from marey.body.motion import Motion
 from marey.body.restyle import RestyleResult
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
-Array = NDArray[Any]
 
 MOST_PANELS = 12
 
@@ -69,7 +67,7 @@ def curves(
 
 
 def trajectory(motion: Motion, *, size: tuple[int, int] = (1280, 720)) -> Figure:
-    """The way of the body over the ground, seen from above, coloured by speed; an arrow where it faces.
+    """The path of the body over the ground, seen from above, coloured by speed; an arrow where it faces.
 
     >>> import marey
     >>> sorted([trajectory(marey.samples.walk()).axes[0].get_xlabel(), "x (m)"])[-1]
@@ -104,7 +102,7 @@ def trajectory(motion: Motion, *, size: tuple[int, int] = (1280, 720)) -> Figure
     return figure
 
 
-Lines = dict[str, tuple[Array, str]]
+Lines = dict[str, tuple[AnyArray, str]]
 
 
 def _bending(motion: Motion) -> dict[str, Lines] | None:
@@ -157,19 +155,19 @@ def _liveliest(motion: Motion) -> list[str]:
     return [motion.skeleton.names[j] for j in sorted(order)]
 
 
-def _between(a: Array, b: Array) -> Array:
+def _between(a: AnyArray, b: AnyArray) -> AnyArray:
     """Angles between vectors, degrees."""
     cross = np.linalg.norm(np.cross(a, b), axis=-1)
-    return np.degrees(np.arctan2(cross, (a * b).sum(axis=-1)))
+    return np.asarray(np.degrees(np.arctan2(cross, (a * b).sum(axis=-1))))
 
 
-def _speed(path: Array, frame_rate: float) -> Array:
+def _speed(path: AnyArray, frame_rate: float) -> AnyArray:
     if len(path) < 2:
         return np.zeros(len(path))
-    return np.linalg.norm(np.gradient(path, axis=0), axis=1) * frame_rate
+    return np.asarray(np.linalg.norm(np.gradient(path, axis=0), axis=1) * frame_rate)
 
 
-def _coloured_line(axes: Axes, path: Array, values: Array) -> Any:
+def _coloured_line(axes: Axes, path: AnyArray, values: AnyArray) -> Any:
     from matplotlib.collections import LineCollection
 
     segments = np.stack([path[:-1], path[1:]], axis=1)
@@ -188,7 +186,7 @@ def _unique_labels(figure: Figure) -> tuple[list[Any], list[str]]:
 
 
 MAX_JOINTS = 3
-# Seconds that are shown around the holes.
+# Seconds that are shown around the gaps.
 GAP_MARGIN = 0.5
 
 
@@ -202,7 +200,7 @@ def credible_bands(filling: FillResult, *, size: tuple[int, int] = (1280, 720)) 
     """
     gone = np.flatnonzero(filling.gap_mask.any(axis=1))
     if not len(gone):
-        raise InputError("nothing was filled: there is no hole to draw")
+        raise InputError("nothing was filled: there is no gap to draw")
     motion = filling.motion
     margin = round(GAP_MARGIN * motion.frame_rate)
     first, stop = max(int(gone[0]) - margin, 0), min(int(gone[-1]) + margin + 1, motion.frames)
@@ -323,7 +321,7 @@ def aligned_clips(
     return figure
 
 
-def _poses_in_row(motion: Motion, size: tuple[int, int], count: int = 10) -> Array:
+def _poses_in_row(motion: Motion, size: tuple[int, int], count: int = 10) -> AnyArray:
     """Poses at even times, side by side, whatever the direction of the motion."""
     from marey.views.actors import side_by_side
     from marey.views.shots import strip
@@ -335,6 +333,6 @@ def _poses_in_row(motion: Motion, size: tuple[int, int], count: int = 10) -> Arr
     return np.asarray(strip(side_by_side(figure, chosen.tolist(), apart=0.85 * max(reach, 0.6)), size))
 
 
-def _mean_rotation(q: Array) -> Array:
+def _mean_rotation(q: AnyArray) -> AnyArray:
     near = np.where((q @ q[len(q) // 2] < 0)[:, None], -q, q)
     return so3.normalise(near.mean(axis=0))

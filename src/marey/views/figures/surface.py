@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import checked
+from marey._arrays import AnyArray, checked, runs
 from marey._work import Progress
 from marey.errors import InputError
 from marey.geometry.planar import PlanarMotion, centroid
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-Array = NDArray[Any]
-
 WIDE = (1280, 720)
 UNITS = {
     "surface": "mean turn of the triangles (rad)",
@@ -56,7 +54,7 @@ MAX_SLANTED = 12
 
 
 def distance_map(distances: DistanceMatrix, *, size: tuple[int, int] = WIDE) -> Figure:
-    """All pose distances as a square, dark where poses are alike.
+    """All pose distances as a square, dark where poses are similar.
 
     >>> from marey.statistics.graphs.graph import DistanceMatrix
     >>> apart = np.abs(np.subtract.outer(np.arange(9), np.arange(9)))
@@ -156,7 +154,7 @@ def _square(figure: Figure, axes: Axes, distances: DistanceMatrix, label: str) -
     style.colour_bar(figure, axes, drawn, label, shrink=0.7)
 
 
-def _averaged(values: Array) -> Array:
+def _averaged(values: AnyArray) -> AnyArray:
     """Cells of a large matrix in groups, each with its mean; not a number where there is none."""
     step = -(-len(values) // MAX_CELLS)
     if step == 1:
@@ -176,7 +174,7 @@ INNER = 0.965
 MAX_CURVES, MAX_BUNDLES = 600, 64
 # With more sequences than this, or longer names, the names stand like spokes.
 MAX_LEVEL, MAX_LEVEL_LETTERS = 10, 9
-# Curves in the cloud, points of one, and pixels each way.
+# Curves in the cloud, points of one, and pixels on either side.
 MAX_IN_CLOUD, POINTS, CELLS = 12_000, 400, 600
 
 
@@ -219,7 +217,7 @@ def _graph_title(graph: MotionGraph, transitions: int) -> str:
     )
 
 
-def frame_angles(graph: MotionGraph) -> Array:
+def frame_angles(graph: MotionGraph) -> AnyArray:
     """Where on the circle each frame is, radians, clockwise from the top."""
     lengths = np.diff(graph.starts)
     gap = 2 * np.pi * GAPS / len(lengths)
@@ -228,11 +226,11 @@ def frame_angles(graph: MotionGraph) -> Array:
     return np.asarray(gap * (which + 0.5) + step * (np.arange(graph.frames) + 0.5))
 
 
-def _on_circle(angles: Array, radius: float) -> Array:
+def _on_circle(angles: AnyArray, radius: float) -> AnyArray:
     return radius * np.stack([np.sin(angles), np.cos(angles)], axis=-1)
 
 
-def _arcs(axes: Axes, graph: MotionGraph, angles: Array, names: tuple[str, ...], *, spokes: bool) -> None:
+def _arcs(axes: Axes, graph: MotionGraph, angles: AnyArray, names: tuple[str, ...], *, spokes: bool) -> None:
     for k, (first, last) in enumerate(pairwise(graph.starts.tolist())):
         colour = style.PALETTE[k % len(style.PALETTE)]
         along = np.linspace(angles[first], angles[last - 1], max(int(200 * (last - first) / graph.frames), 2))
@@ -264,7 +262,7 @@ def _name(axes: Axes, name: str, angle: float, colour: str, *, spoke: bool) -> N
 
 
 def _transitions(
-    figure: Figure, axes: Axes, graph: MotionGraph, angles: Array, chosen: NDArray[np.intp]
+    figure: Figure, axes: Axes, graph: MotionGraph, angles: AnyArray, chosen: NDArray[np.intp]
 ) -> None:
     from matplotlib.collections import LineCollection
 
@@ -301,7 +299,7 @@ def _cheapest(graph: MotionGraph, chosen: NDArray[np.intp]) -> NDArray[np.intp]:
     return np.asarray(chosen[kept[np.argsort(-weights[kept], kind="stable")]])
 
 
-def _curves(graph: MotionGraph, angles: Array, edges: NDArray[np.intp], points: int) -> Array:
+def _curves(graph: MotionGraph, angles: AnyArray, edges: NDArray[np.intp], points: int) -> AnyArray:
     """Quadratic curves `(edges, points, 2)`, drawn to the middle if their ends lie far apart."""
     start = _on_circle(angles[graph.sources[edges]], INNER)
     end = _on_circle(angles[graph.targets[edges]], INNER)
@@ -311,8 +309,8 @@ def _curves(graph: MotionGraph, angles: Array, edges: NDArray[np.intp], points: 
     return np.asarray((1 - t) ** 2 * start[:, None] + 2 * t * (1 - t) * middle[:, None] + t**2 * end[:, None])
 
 
-def _cloud(axes: Axes, graph: MotionGraph, angles: Array, edges: NDArray[np.intp]) -> None:
-    """How many curves run through each place, on a scale on which few and many can be told."""
+def _cloud(axes: Axes, graph: MotionGraph, angles: AnyArray, edges: NDArray[np.intp]) -> None:
+    """How many curves run through each place, on a scale that shows few and many."""
     counts = np.zeros(CELLS**2)
     for part in np.array_split(edges, -(-len(edges) // 1000)):
         cells = ((_curves(graph, angles, part, POINTS) + 1.0) * (0.5 * CELLS)).astype(np.int64)
@@ -358,14 +356,12 @@ def blend_paths(
             marks = path[:: max(round(sequence.frame_rate), 1)]
             axes.scatter(marks[:, 0], marks[:, 1], s=18, color=style.PAPER, edgecolor=colour, zorder=4)
             paths.append(path)
-        # Never a sliver: a straight path gets room at its sides.
-        _frame_ground(axes, np.concatenate(paths), narrowest=0.5)
-        axes.set(xlabel="to the right (m)", ylabel="ahead (m)")
+        style.frame_ground(axes, np.concatenate(paths), labels=("to the right (m)", "ahead (m)"))
         figure.legend(loc="outside upper left", ncols=1)
     return figure
 
 
-def _from_origin(sequence: MeshSequence) -> Array:
+def _from_origin(sequence: MeshSequence) -> AnyArray:
     """The path of the body's middle, begun at the origin: metres to the right and ahead."""
     path = np.array([centroid(vertices) for vertices in sequence.vertices])
     soon = path[min(round(START_SECONDS * sequence.frame_rate), len(path) - 1)] - path[0]
@@ -397,9 +393,9 @@ class InBetweens:
 
     name: str
     meshes: MeshSequence
-    weights: Array
-    first: Array
-    second: Array
+    weights: AnyArray
+    first: AnyArray
+    second: AnyArray
 
     @property
     def title(self) -> str:
@@ -416,7 +412,7 @@ class InBetweens:
         meshes = replace(self.meshes, vertices=self.meshes.vertices[chosen])
         return replace(self, meshes=meshes, weights=self.weights[chosen])
 
-    def colours(self, frame: int) -> Array:
+    def colours(self, frame: int) -> AnyArray:
         """Linear colours of the vertices, `(vertices, 3)`: clay to red."""
         vertices, weight = self.meshes.vertices[frame], float(self.weights[frame])
         off = strains(vertices, self.first, self.second, self.meshes.faces, weight)
@@ -466,7 +462,7 @@ def in_between_rows(kinds: Sequence[InBetweens], *, columns: int = COLUMNS) -> F
 
 
 def in_between_clip(kinds: Sequence[InBetweens], *, size: tuple[int, int] = (1280, 720)) -> Iterator[Image]:
-    """Pictures of a clip, one for each weight, with the kinds in columns."""
+    """Images of a clip, one for each weight, with the kinds in columns."""
     looked, towards = _still(kinds[0].meshes), direction(TURN, ELEVATION)
     thinned = [kind.meshes.vertices[:, ::7].reshape(-1, 3) for kind in kinds]
     around = np.concatenate(thinned).astype(np.float64)
@@ -503,7 +499,7 @@ def _in_between_header(titles: Sequence[str], size: tuple[int, int]) -> Image:
     with style.figure(size) as figure:
         figure.set_size_inches(size[0] / figure.dpi, height / figure.dpi)
         figure.set_facecolor(style.BACKDROP_TOP)
-        canvas = FigureCanvasAgg(figure)
+        canvas: Any = FigureCanvasAgg(figure)
         for i, title in enumerate(titles):
             middle = (i + 0.5) / len(titles)
             figure.text(middle, 0.4, title, ha="center", va="center", color=style.INK, fontsize=9)
@@ -519,17 +515,20 @@ def _still(meshes: MeshSequence) -> Actor:
     return actor(replace(meshes[0], uv=None, uv_faces=None, textures=(), colours=None))
 
 
-def _height(points: Array, towards: Array, columns: int) -> int:
+def _height(points: AnyArray, towards: AnyArray, columns: int) -> int:
     """Pixels of a row that the points fill as well in height as in width; even."""
     seen = Camera(np.zeros(3), -towards)
     wide, tall = (float(np.ptp(points @ axis)) for axis in (seen.right, seen.up))
     share = columns / COLUMNS
-    return 2 * round(
-        0.5 * np.clip(1.1 * columns * tall / max(wide, 1e-9), LOWEST_ROW * share, HIGHEST_ROW * share)
+    return int(
+        2
+        * round(
+            0.5 * np.clip(1.1 * columns * tall / max(wide, 1e-9), LOWEST_ROW * share, HIGHEST_ROW * share)
+        )
     )
 
 
-def _in_between_ground(points: Array, size: float) -> Ground:
+def _in_between_ground(points: AnyArray, size: float) -> Ground:
     extent = float(np.ptp(points[:, [0, 2]], axis=0).max())
     return Ground.of_size(size, level=float(points[:, 1].min()), extent=extent)
 
@@ -545,43 +544,37 @@ COLOURS = {"surface": style.PALETTE[3], "euclidean": style.PALETTE[0]}
 def agreement(
     test: Mantel, by_class: Correlogram, metrics: tuple[str, str], *, size: tuple[int, int] = (1300, 560)
 ) -> Figure:
-    """How two metrics agree: from near pairs to far ones with what chance gives, and over all beside chance.
+    """How two metrics agree: from near pairs to far ones, and over all pairs beside permutations.
 
     metrics: names of the one compared, and of the one whose distances make the classes
 
     >>> test = Mantel(0.9, 0.01, np.random.default_rng(0).normal(size=99) / 20, "object")
-    >>> line = Correlogram(np.arange(3.0), np.array([5, 5]), np.array([0.8, 0.5]),
-    ...                    np.full(2, -0.1), np.full(2, 0.1), 0.95)
+    >>> line = Correlogram(np.arange(3.0), np.array([5, 5]), np.array([0.8, 0.5]))
     >>> len(agreement(test, line, ("surface", "skeleton")).axes)
     2
     """
     colour = COLOURS.get(metrics[0], style.PALETTE[4])
     middles = 0.5 * (by_class.edges[:-1] + by_class.edges[1:])
     with style.figure(size) as figure:
-        classes, chance = figure.subplots(1, 2)
-        band = f"{100 * by_class.confidence:.0f} % of chance"
-        classes.fill_between(
-            middles, by_class.low, by_class.high, color=style.SOFT_INK, alpha=0.3, lw=0, label=band
-        )
+        classes, permuted = figure.subplots(1, 2)
         classes.plot(middles, by_class.correlations, color=colour, marker="o", ms=5)
         classes.axhline(0, color=style.SOFT_INK, lw=0.8)
         classes.set_xlabel(f"{metrics[1]} distance")
         classes.set_ylabel(f"correlation with {metrics[0]} distance in the class")
         classes.set_title("From near pairs to far ones")
-        classes.legend(loc="best")
         bins = np.linspace(min(float(test.permuted.min()), -0.1), 1.0, 90)
-        chance.hist(test.permuted, bins=list(bins), color=style.SOFT_INK, alpha=0.55, lw=0)
-        chance.axvline(test.correlation, color=colour, lw=2.2)
+        permuted.hist(test.permuted, bins=list(bins), color=style.SOFT_INK, alpha=0.55, lw=0)
+        permuted.axvline(test.correlation, color=colour, lw=2.2)
         left = test.correlation > 0.5
-        chance.text(
+        permuted.text(
             test.correlation + (-0.02 if left else 0.02), 0.96,
-            f"r = {test.correlation:.3f}\np = {test.p:.2g}", transform=chance.get_xaxis_transform(),
+            f"r = {test.correlation:.3f}\np = {test.p:.2g}", transform=permuted.get_xaxis_transform(),
             ha="right" if left else "left", va="top", color=colour,
         )  # fmt: skip
-        chance.set_yticks([])
-        chance.grid(False)
-        chance.set_xlabel("correlation of all pairs")
-        chance.set_title(f"Beside {len(test.permuted)} permutations")
+        permuted.set_yticks([])
+        permuted.grid(False)
+        permuted.set_xlabel("correlation of all pairs")
+        permuted.set_title(f"Beside {len(test.permuted)} permutations")
     return figure
 
 
@@ -617,10 +610,10 @@ def path_from_above(
         marks = path[:: max(round(sequence.frame_rate), 1)]
         axes.scatter(marks[:, 0], marks[:, 1], s=16, color=style.PAPER, edgecolor=style.INK, lw=0.9, zorder=4)
         axes.plot(*path[0], "o", color=style.INK, ms=7, zorder=5)
-        _frame_ground(axes, np.concatenate([path, prints, *([] if target is None else [target])]))
+        around = np.concatenate([path, prints, *([] if target is None else [target])])
+        style.frame_ground(axes, around, labels=("x (m)", "z (m)"))
         # From above x runs to the right and z down the page.
         axes.invert_yaxis()
-        axes.set(xlabel="x (m)", ylabel="z (m)")
         figure.legend(loc="outside upper right", ncols=3)
         seconds = sequence.frames / sequence.frame_rate
         axes.set_title(f"{_length(path):.1f} m in {seconds:.1f} s" + _deviation(path, target))
@@ -648,9 +641,8 @@ def timeline(
     with style.figure(size) as figure:
         axes = figure.subplots()
         height = ends.astype(float) if library is None else _timeline_rows(axes, ends, library)
-        for start, stop in _runs(origin.synthetic):
-            if origin.synthetic[start]:
-                axes.axvspan(time[start], time[stop - 1], color=style.SYNTHETIC, alpha=0.09, lw=0)
+        for start, stop in runs(origin.synthetic):
+            axes.axvspan(time[start], time[stop - 1], color=style.SYNTHETIC, alpha=0.09, lw=0)
         for shown, row, colour, label in (
             (~origin.synthetic, 0, style.CAPTURED, "captured"),
             (origin.synthetic, 0, style.SYNTHETIC, "synthetic"),
@@ -667,7 +659,7 @@ def timeline(
     return figure
 
 
-def _timeline_rows(axes: Axes, frames: Array, library: Library) -> Array:
+def _timeline_rows(axes: Axes, frames: AnyArray, library: Library) -> AnyArray:
     """Heights of frames in a chart with a band for each sequence, its first frame at the bottom."""
     if frames.max() >= library.frames:
         raise InputError(f"animation: it uses frame {frames.max()}; the library has {library.frames}")
@@ -687,39 +679,19 @@ def _timeline_rows(axes: Axes, frames: Array, library: Library) -> Array:
     )
 
 
-def _coloured_path(axes: Axes, path: Array, synthetic: Array) -> None:
-    shown = set()
-    for start, stop in _runs(synthetic):
-        kind = bool(synthetic[start])
-        part = path[max(start - 1, 0) : stop]
-        axes.plot(
-            *part.T, color=style.SYNTHETIC if kind else style.CAPTURED, lw=2.6, zorder=3,
-            label=None if kind in shown else "synthetic" if kind else "captured",
-        )  # fmt: skip
-        shown.add(kind)
+def _coloured_path(axes: Axes, path: AnyArray, synthetic: AnyArray) -> None:
+    kinds = ((~synthetic, style.CAPTURED, "captured"), (synthetic, style.SYNTHETIC, "synthetic"))
+    for shown, colour, name in kinds:
+        for number, (start, stop) in enumerate(runs(shown)):
+            part, label = path[max(start - 1, 0) : stop], None if number else name
+            axes.plot(*part.T, color=colour, lw=2.6, zorder=3, label=label)
 
 
-def _runs(flags: Array) -> list[tuple[int, int]]:
-    """Stretches of equal values, first and behind last."""
-    cuts = np.flatnonzero(np.diff(flags.astype(np.int8))) + 1
-    bounds = [0, *cuts.tolist(), len(flags)]
-    return list(pairwise(bounds))
-
-
-def _frame_ground(axes: Axes, points: Array, *, narrowest: float = 0.0) -> None:
-    """Limits around points `(points, 2)`; neither side is less than that share of the longer one."""
-    low, high = points.min(axis=0), points.max(axis=0)
-    longest = float((high - low).max())
-    room = np.maximum(0.06 * longest + 0.1, 0.5 * narrowest * longest - (high - low) / 2)
-    axes.set_aspect("equal")
-    axes.set(xlim=(low[0] - room[0], high[0] + room[0]), ylim=(low[1] - room[1], high[1] + room[1]))
-
-
-def _length(path: Array) -> float:
+def _length(path: AnyArray) -> float:
     return float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())
 
 
-def _deviation(path: Array, target: Array | None) -> str:
+def _deviation(path: AnyArray, target: AnyArray | None) -> str:
     """How far the path is from the target, in words."""
     if target is None:
         return ""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import AnyArray
 from marey.body.markers import Markers
 from marey.body.motion import Motion
 from marey.character import Character
@@ -19,8 +18,6 @@ from marey.views.actors import MAX_POINTS, Actor, actor
 from marey.views.mannequin import Figure, figure
 from marey.views.mannequin_parts import Poses
 from marey.views.pages.page import Page
-
-Array = NDArray[Any]
 
 SAMPLED_POSES = 6
 # Of one carrier and frame: three axes and an origin in 16 bits.
@@ -83,7 +80,7 @@ def markers_page(markers: Markers, page: Page) -> None:
     add_points(page, actor(markers), np.asarray(markers.positions))
 
 
-def add_points(page: Page, points: Actor, positions: Array) -> None:
+def add_points(page: Page, points: Actor, positions: AnyArray) -> None:
     """Points `(frames, points, 3)`, NaN while unseen, as balls."""
     positions = positions[:, :: max(positions.shape[1] // MAX_POINTS, 1)]
     page.frames, page.frame_rate = points.frames, points.frame_rate
@@ -96,7 +93,7 @@ def add_points(page: Page, points: Actor, positions: Array) -> None:
     )
 
 
-def carried_normals(body: Figure, poses: Poses) -> Array:
+def carried_normals(body: Figure, poses: Poses) -> AnyArray:
     """Normals of a figure in the frames of their carriers, `(vertices, 3)`, the mean over some poses.
 
     Faces may span two carriers (rings of the trunk), so normals are those of the mesh as it stands.

@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from marey._arrays import AnyArray, BoolArray, Integers
 from marey.crowd.polygons import on_ground
 from marey.crowd.scenes import Scene
 from marey.crowd.simulation.simulate import SimulatedCrowd
@@ -26,9 +27,7 @@ from marey.views.actors import check_reach
 from marey.views.camera import direction
 from marey.views.pages.page import Page, thinning
 from marey.views.pedestrians import ELEVATION, HIP, MANY, SHOULDER, STATURE, TURN, WALL_HEIGHT, person
-from marey.views.shapes import block, merged
-
-Array = NDArray[Any]
+from marey.views.shapes import blocks
 
 PERSON_BYTES = 10
 AREA_HEIGHT = 0.004
@@ -61,10 +60,13 @@ def add_place(page: Page, scene: Scene) -> None:
         ([goal.area for goal in scene.goals.values()], AREA_HEIGHT, style.PALETTE[2], 0.35, "goals"),
         ([group.start for group in scene.groups], AREA_HEIGHT, style.PALETTE[0], 0.3, "starts"),
     ):
-        outlines = [outline for one in polygons for outline, _ in on_ground(one, scene.size)]
-        if outlines:
-            vertices, faces, _ = merged([block(outline, height) for outline in outlines])
-            mesh = {"vertices": page.exact(vertices), "faces": page.exact(faces.astype(np.uint32))}
+        regions = [region for one in polygons for region in on_ground(one, scene.size)]
+        if regions:
+            shape = blocks(regions, height)
+            mesh = {
+                "vertices": page.exact(shape.vertices),
+                "faces": page.exact(shape.faces.astype(np.uint32)),
+            }
             page.layer("solid", **mesh, colour=colour, opacity=opacity)
             page.more.setdefault("legend", []).append({"label": label, "colour": colour})
 
@@ -166,7 +168,9 @@ def walking_page(crowd: WalkingCrowd, page: Page) -> None:
     _frame_ground(page, low, high)
 
 
-def _track(page: Page, rotations: Array, known: Array, joints: list[int], spacing: int) -> dict[str, Any]:
+def _track(
+    page: Page, rotations: AnyArray, known: AnyArray, joints: list[int], spacing: int
+) -> dict[str, Any]:
     """Rotations of some joints at every `spacing`th frame and the last."""
     keys = np.unique(np.append(np.arange(0, len(rotations), spacing), len(rotations) - 1))
     people = np.arange(rotations.shape[1])
@@ -177,12 +181,12 @@ def _track(page: Page, rotations: Array, known: Array, joints: list[int], spacin
     return {"joints": joints, "spacing": spacing, "turns": page.exact(_differences(turns))}
 
 
-def _differences(values: Array) -> Array:
+def _differences(values: AnyArray) -> AnyArray:
     """The first row, and of all others what changed since the one before."""
     return np.concatenate([values[:1], np.diff(values, axis=0)])
 
 
-def _held(present: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _held(present: BoolArray) -> Integers:
     """For each frame and person the nearest frame at which he is there, the last or the first to come."""
     frames = np.arange(len(present))[:, None]
     latest = np.maximum.accumulate(np.where(present, frames, -1), axis=0)
@@ -210,6 +214,6 @@ def _mesh(page: Page, body: Figure, pulls: int, tall: float) -> dict[str, Any]:
     }
 
 
-def _hex(colour: Array) -> str:
+def _hex(colour: AnyArray) -> str:
     """An sRGB colour in 0…1 as `#rrggbb`."""
     return "#" + "".join(f"{round(255 * float(part)):02x}" for part in colour)

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import AnyArray
 from marey._work import Progress
-from marey.crowd.fields import FieldSeries
-from marey.crowd.footage import Footage
+from marey.crowd.fields import FieldSeries, Footage
 from marey.io.video import write_frames
 from marey.statistics.graphs.graph import DistanceMatrix
 from marey.views import style
@@ -23,8 +21,6 @@ from marey.views.figures.crowd import footage_clip
 from marey.views.figures.fields import WHEEL
 from marey.views.figures.surface import UNITS
 from marey.views.pages.page import MAX_BYTES, Page
-
-Array = NDArray[Any]
 
 MAX_COLUMNS, MAX_ROWS = 144, 108
 
@@ -58,18 +54,18 @@ def field_page(fields: FieldSeries, page: Page) -> None:
     }
 
 
-def _sums(values: Array, cell: int) -> Array:
+def _sums(values: AnyArray, cell: int) -> AnyArray:
     """Sums over squares of `cell` pixels, those at the right and lower edge cut."""
     rows, columns = (np.arange(0, size, cell) for size in values.shape)
     return np.add.reduceat(np.add.reduceat(values, rows, axis=0), columns, axis=1)
 
 
-# Columns and rows at most, and how films that would not fit are made smaller.
+# Columns and rows at most, and how videos that would not fit are made smaller.
 FILM_SIZES = ((1280, 720), (854, 480), (426, 240))
 
 
 def film_page(footage: Footage, page: Page, progress: Progress | None = None) -> None:
-    """The film, made smaller if it is larger than a page should be."""
+    """The video, made smaller if it is larger than a page should be."""
     page.show = "film"
     page.frames, page.frame_rate = footage.frames, footage.frame_rate
     with tempfile.TemporaryDirectory() as folder:
@@ -87,7 +83,7 @@ MAX_CELLS = 1500
 
 
 def matrix_page(distances: DistanceMatrix, page: Page) -> None:
-    """Pose distances, dark where poses are alike; pointing at a cell tells its frames and their distance."""
+    """Pose distances, dark where poses are similar; pointing at a cell names frames and distance."""
     step = -(-distances.frames // MAX_CELLS)
     values = distances.values[::step, ::step]
     largest = float(values.max()) or 1.0

@@ -48,7 +48,7 @@ class Page:
     title, caption: plain text; whatever is in them stays text
     show: what the player does: "stage" (layers in three dimensions), "field", "film", "matrix", "picture"
     frames, frame_rate: of the time that can be played; one frame has no time
-    first_frame, frame_step: the source's numbers of our frames, for the read-out
+    first_frame, frame_step: numbers of our frames in the data, for the read-out
     start: our frame that is shown first
     stage: how it is framed, see `frame_box` and `frame_actor`
     spans: parts of the time in colours, `{"first", "last", "label", "colour"}` in our frames

@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import AnyArray
 from marey.surface.sequence import MeshSequence, Texture
 from marey.surface.shapes import shapes_of
 from marey.surface.synthesis.animation import Animation
@@ -20,8 +20,6 @@ from marey.views.pages.bodies import add_points
 from marey.views.pages.page import BUDGET, Page
 from marey.views.renderer import Appearance
 from marey.views.style import CAPTURED, SYNTHETIC
-
-Array = NDArray[Any]
 
 VERTEX_BYTES = 6
 # Frames up to which each is kept as it is; of more, few shapes within so many metres are blended.
@@ -58,7 +56,7 @@ def animation_page(animation: Animation, page: Page) -> None:
         )
 
 
-def add_surface(page: Page, sequence: MeshSequence, *, synthetic: Array | None = None) -> None:
+def add_surface(page: Page, sequence: MeshSequence, *, synthetic: AnyArray | None = None) -> None:
     """Put a sequence with faces on the stage.
 
     synthetic: `(frames,)`, which frames were synthesised; they have another colour

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from marey._arrays import Array, Integers
-from marey._compiling import njit
+from marey._compiling import OPTIONS, njit
 from marey.geometry._inline_kernels import exp, normalise, product, quaternion, rotate, store, vector
 from marey.statistics.coding._kernels import (
     DECODING,
     INPUTS,
     LARGEST,
-    OPTIONS,
     SLOTS,
     code_bit,
     code_number,

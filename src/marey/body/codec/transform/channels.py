@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import Array, Integers
+from marey._arrays import Array, IntArray, Integers
 from marey.body.kinematics import global_frames
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
@@ -281,7 +281,7 @@ class Basis:
         return Basis(np.where(entries.any(axis=1), self.parts, -1), entries, self.octaves[kept])
 
 
-def limbs(parents: NDArray) -> Integers:
+def limbs(parents: IntArray) -> Integers:
     """The limb of each joint, `(joints,)`: 0 for the root, then in order of appearance.
 
     >>> limbs(np.array([-1, 0, 1, 2, 0, 4, 5, 0])).tolist()  # two legs and a tail of one joint

@@ -56,9 +56,10 @@ class RangeCoder(Coder):
 
     def __init__(self, data: bytes | None = None, *, room: int = FIRST_ROOM) -> None:
         from marey.body.codec.transform import _kernels
+        from marey.statistics.coding._kernels import SLOTS
 
         self._kernels = _kernels
-        super().__init__(data, groups=_kernels.END, mixers=_kernels.MIXERS // _kernels.SLOTS, room=room)
+        super().__init__(data, groups=_kernels.END, mixers=_kernels.MIXERS // SLOTS, room=room)
 
     def plain(self, numbers: Integers, *, family: int = 0, expected: float = 1.0) -> Integers:
         """Numbers one after the other, each about as large as those before it.
@@ -197,7 +198,7 @@ def rounded_centre(skeleton: Skeleton, channels: Channels, step: int, frames: in
     numbers = np.round(channels.centre / fine)
     arms = lever_arms(skeleton, Channels(columns, numbers * fine), straight=True)
     numbers[columns.positions :] = np.round(channels.centre * arms / fine)[columns.positions :]
-    return numbers.astype(np.int64)
+    return np.asarray(numbers.astype(np.int64))
 
 
 def decoded_channels(

@@ -132,16 +132,20 @@ def add_distances(
 @njit(**OPTIONS)
 def add_distances_exactly(
     found: Array, weights: FloatArray, turns: FloatArray, stretch_weight: float, rows: tuple[int, int],
-    columns: tuple[int, int], out: FloatArray,
+    columns: tuple[int, int], logarithmic: bool, out: FloatArray,
 ) -> None:  # fmt: skip
-    """As :func:`add_distances`, from the gradient of every pair, in double precision."""
+    """As :func:`add_distances`, from the gradient of every pair, in double precision.
+
+    logarithmic: whether the logarithm of the stretch counts (eq. 2.14) or its difference from one (2.13)
+    """
     for i in range(rows[0], rows[1]):
         for j in range(max(i + 1, columns[0]), columns[1]):
             turn = 0.5 * turns[i, j]
             c, s = math.cos(turn), math.sin(turn)
             total = 0.0
             for m in range(found.shape[2]):
-                total += weights[m] * _exact_distance(found[i, :, m], found[j, :, m], c, s, stretch_weight)
+                angle, stretch = _exact_distance(found[i, :, m], found[j, :, m], c, s, logarithmic)
+                total += weights[m] * (angle + stretch_weight * stretch)
             out[i, j] += total
 
 
@@ -180,7 +184,7 @@ def _distance(
 
 
 @njit(**OPTIONS)
-def _exact_distance(a: Array, b: Array, c: float, s: float, stretch_weight: float) -> float:
+def _exact_distance(a: Array, b: Array, c: float, s: float, logarithmic: bool) -> tuple[float, float]:
     w, x, y, z = c * b[0] - s * b[2], c * b[1] + s * b[3], c * b[2] + s * b[0], c * b[3] - s * b[1]
     # How the second triangle's axes lie in the first one's, then turned by half the angle within the plane.
     rw = a[0] * w + a[1] * x + a[2] * y + a[3] * z
@@ -197,7 +201,9 @@ def _exact_distance(a: Array, b: Array, c: float, s: float, stretch_weight: floa
     angle = 2 * math.atan2(math.sqrt(rx * rx + ry * ry + z * z), abs(w))
     p = 0.5 * math.log(j11 * j22)
     t = math.atanh(min(math.sqrt(((j11 - j22) ** 2 + j12 * j12) / ((j11 + j22) ** 2 + j12 * j12)), 1 - 1e-15))
-    return angle + stretch_weight * math.sqrt(2 * (p * p + t * t))
+    if logarithmic:
+        return angle, math.sqrt(2 * (p * p + t * t))
+    return angle, math.hypot(math.exp(p + t) - 1, math.exp(p - t) - 1)
 
 
 @njit(**OPTIONS)

@@ -1,0 +1,200 @@
+"""The physics room: a character is let go of, dropped, pushed and thrown (Tournier 2011, chapter 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from marey import samples
+from marey._arrays import Array
+from marey._work import Progress
+from marey.body.motion import Motion
+from marey.body.physics.inertia import Bones
+from marey.body.physics.simulate import Push, SimulateResult, SimulationSettings, simulate
+from marey.errors import InputError
+from marey.studio.controls import button, checkbox, choice, curves, fix_axes, slider, vector
+from marey.studio.exports import files_of
+from marey.studio.layers.figure import Body, visible
+from marey.studio.room import Export, Layer, Room, Samples, Task, Tool, part
+from marey.studio.settings import LIMITS, THEME
+from marey.views.mannequin_parts import Poses
+
+ARROW_SECONDS, ARROW_LENGTH = 0.3, 0.1  # how long a push is seen; metres a newton second
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A clip, and what became of the character that was let go of in it.
+
+    clip: as opened; start: its frame at which the character is let go of
+    height: metres by which it is lifted first; pushes: on its joints, seconds after the start
+    found: how it then moved
+    """
+
+    clip: Motion
+    start: int = 0
+    height: float = 0.0
+    pushes: tuple[Push, ...] = ()
+    found: SimulateResult | None = None
+
+    @property
+    def motion(self) -> Motion:
+        """What is played."""
+        return self.clip if self.found is None else self.found.motion
+
+    @cached_property
+    def poses(self) -> Poses:
+        """The poses of what is played, in the world."""
+        return Poses(self.motion)
+
+
+class FigureLayer(Layer[State]):
+    """The character, and an arrow for each push while it acts."""
+
+    room: PhysicsRoom
+    drawn_from = ("motion", "pushes")
+
+    def __init__(self, room: PhysicsRoom):
+        super().__init__(room)
+        self.body = Body(self.group)
+
+    def set(self, state: State) -> None:
+        self.body.build_meshes(state.poses, state.motion, self.room.size)
+        self.arrows = self.group.lines("pushes", np.zeros((1, 2, 3)), THEME.warm, 0.02 * self.room.size)
+
+    def frame(self, state: State, frame: int) -> None:
+        self.body.pose(state.motion, frame, state.poses)
+        now, index = frame / state.motion.frame_rate, state.motion.skeleton.index
+        acting = [push for push in state.pushes if 0 <= now - push.time < ARROW_SECONDS]
+        self.arrows.visible = bool(acting)
+        if acting:
+            tips = state.poses.points[frame, [index(push.joint) for push in acting]]
+            tails = tips - ARROW_LENGTH * np.array([push.impulse for push in acting])
+            self.arrows.points = np.stack([tails, tips], axis=1).astype(np.float32)
+
+
+class ReleaseTool(Tool[State]):
+    """Let go of the character: lifted before, or with a velocity."""
+
+    title, collapsible = "Drop and throw", False
+    height = slider("Height (m)", 0.0, 3.0, 0.1, 1.0, "By how much it is lifted before it is dropped")
+
+    @button("Drop", "Let go of it in the pose that is shown", icon="arrow-down")
+    def drop(self) -> Task[State]:
+        """From the pose of the clip, as fast as it moves there; pushes are forgotten."""
+        return self.task(replace(self.released, height=float(self.height.value), pushes=()), "dropping")
+
+    velocity = vector("Velocity (m/s)", (0.0, 3.0, 3.0), 0.5, "x, y, z; y is up")
+
+    @button("Throw", "Throw it out of the pose that is shown", icon="rocket")
+    def throw(self) -> Task[State]:
+        """A blow on every joint, as its mass needs."""
+        state, velocity = self.released, np.array(self.velocity.value, dtype=np.float64)
+        bones = zip(state.clip.skeleton.names, Bones.of(state.clip.skeleton).masses, strict=True)
+        blows = tuple(Push(name, 0.0, mass * velocity) for name, mass in bones)
+        return self.task(replace(state, height=0.0, pushes=blows), "throwing")
+
+    seconds = slider("Seconds", 0.5, 10.0, 0.5, 3.0, "How long it moves by itself")
+    gravity = checkbox("Gravity", True, "Whether it falls")
+    ground = checkbox("Ground", True, "Whether there is one")
+
+    @property
+    def released(self) -> State:
+        """The state with the character let go of at the frame that is shown, unless it is already."""
+        return self.state if self.state.found else replace(self.state, start=self.room.frame)
+
+    def task(self, state: State, label: str, at: float = 0.0) -> Task[State]:
+        """The character moves by itself as the state says; it is then played from `at` seconds."""
+        settings = SimulationSettings(gravity=self.gravity.value, ground=self.ground.value)
+        seconds, start = at + float(self.seconds.value), state.start / state.clip.frame_rate
+
+        def work(progress: Progress) -> State:
+            found = simulate(
+                state.clip, seconds=seconds, start=start, height=state.height, pushes=state.pushes,
+                settings=settings, progress=progress,
+            )  # fmt: skip
+            return replace(state, found=found)
+
+        def play() -> None:
+            self.workspace.timeline.seek(int(at * self.state.motion.frame_rate))
+            self.workspace.timeline.play(True)
+
+        return Task(label, work, needs=("clip",), on_done=play)
+
+
+class PushTool(Tool[State]):
+    """A blow at the moment that is shown."""
+
+    room: PhysicsRoom
+    title, collapsible = "Push", False
+    which = choice("Part", ("",), "Which part is hit")
+    impulse = vector("Impulse (N·s)", (0.0, 0.0, 20.0), 1.0, "x, y, z; y is up")
+
+    @button("Push", "Hit the part now; what came before stays", icon="hand-finger")
+    def push(self) -> Task[State]:
+        """One more blow, at the present moment."""
+        state = self.room.release.released
+        at = self.room.frame / state.motion.frame_rate if state.found else 0.0
+        blow = Push(self.which.value, at, np.array(self.impulse.value))
+        return self.room.release.task(replace(state, pushes=(*state.pushes, blow)), "pushing", at)
+
+    def opened(self, state: State) -> None:
+        self.which.options = state.clip.skeleton.names
+
+
+class CurvesTool(Tool[State]):
+    """Energy and momentum up to the frame that is shown."""
+
+    drawn_from = ("found",)
+    title, collapsible = "Energy and momentum", False
+    energy = curves("time (s)", "kinetic energy (J)")
+    momentum = curves("time (s)", "momentum (N·s)", "angular momentum (N·m·s)")
+
+    def set(self, state: State) -> None:
+        self._whole: list[Array] = []
+        if state.found is not None:
+            path = state.found.trajectory
+            seconds = np.linspace(0.0, state.motion.duration, len(path.kinetic))
+            sizes = np.linalg.norm([path.linear, path.angular], axis=-1)
+            self._whole = [np.stack([seconds, path.kinetic]), np.stack([seconds, *sizes])]
+        self.folder.visible = state.found is not None
+        for plot, lines in zip((self.energy, self.momentum), self._whole):
+            fix_axes(plot, lines)
+
+    def frame(self, state: State, frame: int) -> None:
+        for plot, lines in zip((self.energy, self.momentum), self._whole):
+            plot.data = tuple(lines[:, lines[0] <= frame / state.motion.frame_rate])
+
+
+class PhysicsRoom(Room[State]):
+    """Let go of a character: drop, push, throw, and see its energy and momentum."""
+
+    title = "Physics"
+    accepts = (Motion,)
+    size = 1.7
+    figure = part(FigureLayer)
+    release = part(ReleaseTool)
+    push = part(PushTool)
+    curves = part(CurvesTool)
+
+    def samples(self) -> Samples:
+        return {"walking body": samples.walk}
+
+    def clock(self, state: State) -> tuple[int, float, int]:
+        return state.motion.frames, state.motion.frame_rate, 0 if state.found else state.clip.first_frame
+
+    def exports(self, state: State) -> Sequence[Export]:
+        return files_of("motion", state.motion, self.stem)
+
+    def open(self, data: Motion, name: str) -> None:
+        state = State(data)
+        if not visible(state.poses) or data.joints > LIMITS.joints:
+            raise InputError(f"{name}: simulated are up to {LIMITS.joints} joints within 1,000 km")
+        self.size = max(float(np.ptp(state.poses.points[0], axis=0).max()), 1e-3)
+        self.begin(state)
+
+    def look(self) -> None:
+        self.workspace.look(self.state.poses.points[0].mean(axis=0), 1.6 * self.size)
