@@ -1,6 +1,6 @@
 """Sensitivity of path search, contacts and foot lock: each number of their settings 30 % smaller and larger.
 
-    .venv/bin/python tools/sensitivity.py [--vertices 400] [--only path steer contacts lock]
+    .venv/bin/python tools/sensitivity.py [--vertices 400] [--only path steer contacts lock] [--number NAME]
 
 Ten inputs each. A setting that changes no result by 1 % does not belong into a `Settings`.
 """
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import marey
-from marey.geometry.planar import Path
+from marey.geometry.planar import Behaviour, Path
 from marey.statistics.graphs.graph import core_frames
 from marey.statistics.graphs.path_search import PathSearchSettings, SteeredWalk, SteerSettings, follow
 from marey.statistics.graphs.root_motion import prune_transitions
@@ -32,6 +32,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--vertices", type=int, default=400)
     parser.add_argument("--only", nargs="*", default=["path", "steer", "contacts", "lock"])
+    parser.add_argument("--number", help="only the settings of this name")
     options = parser.parse_args()
     library = marey.samples.mesh_library(vertices=options.vertices)
     subject = marey.surface.graph(library)
@@ -45,6 +46,8 @@ def main() -> None:
         settings, run = sweeps[name]
         usual = [run(settings, number) for number in range(INPUTS)]
         for what, changed in variants(settings):
+            if options.number and not what.startswith(f"{options.number} "):
+                continue
             largest = max(change(run(changed, number), usual[number]) for number in range(INPUTS))
             print(f"{name:10}{what:28}{100 * largest:9.2f} %", flush=True)
 
@@ -77,7 +80,11 @@ def path_search(subject: SurfaceGraph) -> Run:
         rng = np.random.default_rng(number)
         bends = np.cumsum(rng.uniform(-1.2, 1.2, 6))
         points = np.cumsum(1.5 * np.stack([np.sin(bends), np.cos(bends)], axis=1), axis=0)
-        path = Path.through(np.concatenate([np.zeros((1, 2)), points]))
+        labels = rng.choice(subject.library.labels, 2)
+        asked = [Behaviour((str(label),), 4.5 * k, 4.5 * (k + 1)) for k, label in enumerate(labels)]
+        path = Path.through(
+            np.concatenate([np.zeros((1, 2)), points]), behaviours=asked if number % 2 else ()
+        )
         found = follow(subject.graph, motion, path, settings)
         return np.array([found.path_error, found.walk.cost(subject.graph), found.walk.steps(subject.graph)])
 

@@ -64,6 +64,6 @@ def test_a_film_and_a_capture_in_which_nobody_moves_are_warned_of(
 ) -> None:
     still = ("crowd", "dataset", "rotation", "-o", tmp_path / "film", "--people", 20, "--size", "160x120")
     assert call(*still, "--seconds", 1, "--hold", 3) == 0
-    assert "nobody moves" in capsys.readouterr().err
+    assert "no pedestrian moves" in capsys.readouterr().err
     assert call("crowd", "capture", tmp_path / "film" / "above" / "shaded.mp4", tmp_path / "flow.zarr") == 0
     assert "nothing moves" in capsys.readouterr().err

@@ -115,7 +115,7 @@ def film_crowd(
         raise InputError("dataset: one frame has no motion; at least two are needed")
     if not np.nanmax(np.abs(np.diff(crowd.tracks.positions, axis=0)), initial=0.0) > 0.0:
         warnings.warn(
-            f"nobody moves in these {crowd.frames / crowd.frame_rate:g} s; "
+            f"no pedestrian moves in these {crowd.frames / crowd.frame_rate:g} s; "
             f"people rest for {crowd.scene.hold:g} s at the start (--hold)",
             MareyWarning,
             stacklevel=2,
@@ -303,18 +303,18 @@ class View:
     Attributes:
         path: its folder.
         camera: intrinsics and pose.
-        films: names of its videos, `"shaded"` and `"flat"`.
+        videos: their names, `"shaded"` and `"flat"`.
     """
 
     path: Path
     camera: Camera
-    films: tuple[str, ...]
+    videos: tuple[str, ...]
 
     def footage(self, name: str | None = None) -> Footage:
         """A video by name; None = the first one."""
-        chosen = name or self.films[0]
-        if chosen not in self.films:
-            raise FormatError(f"has no video {chosen!r}; it has {', '.join(self.films)}", path=self.path)
+        chosen = name or self.videos[0]
+        if chosen not in self.videos:
+            raise FormatError(f"has no video {chosen!r}; it has {', '.join(self.videos)}", path=self.path)
         return video.read(self.path / f"{chosen}.mp4")
 
     @cached_property
@@ -372,7 +372,7 @@ class Dataset:
             "agents": tracks.agents,
             "scene": self.scene.name,
             "cameras": ", ".join(self.views),
-            "films": ", ".join(next(iter(self.views.values())).films),
+            "videos": ", ".join(next(iter(self.views.values())).videos),
         }
 
     def truth(self, view: str | None = None, *, visible: bool = False, all_pixels: bool = False) -> Truth:

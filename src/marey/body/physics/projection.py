@@ -19,7 +19,7 @@ from marey.errors import InputError
 # What a row of a constraint is, if not the friction of the normal row of this number.
 PUSHES, HOLDS = -1, -2
 # Added to the diagonal of J M⁻¹ Jᵀ, relative: rows of eight corners on two feet depend on each other.
-SOFTNESS = 1e-10
+SOFTNESS = 1e-12
 
 
 class Projected(NamedTuple):
