@@ -299,7 +299,7 @@ class Simulator:
 
         def some(first: int, last: int) -> int:
             work, room = self.character.room(), self._room()
-            return _step_kernels.advance(
+            done = _step_kernels.advance(
                 self.character.tree,
                 work,
                 scene,
@@ -312,6 +312,7 @@ class Simulator:
                 record,
                 multipliers,
             )
+            return int(done)
 
         if threads > 1:
             with ThreadPoolExecutor(threads) as pool:

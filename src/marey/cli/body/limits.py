@@ -5,14 +5,10 @@ from marey.cli._options import ClipFiles, Out, option
 from marey.cli._run import Output, command
 
 
-@command(
-    writes="LearnedLimits",
-    views=(".png",),
-    reports="joints, frames, outliers, violations",
-)
+@command(writes="LearnedLimits", reports="joints, frames, outliers, violations")
 def limits(
     clips: ClipFiles,
-    out: Out = option(..., "The limits, a .json file, or an image of them.", "LIMITS"),
+    out: Out = option(..., "The limits, a .json file.", "LIMITS"),
     jump: float = option(1.0, "Leave out what lies between jumps of so many radians.", "RADIANS", above=0),
     grow: float = option(1.0, "Factor on the size of the limits.", "F", above=0),
 ) -> Output:
@@ -21,7 +17,6 @@ def limits(
     Examples:
         marey body limits walk.bvh -o limits.json                  of one clip
         marey body limits corpus/ -o limits.json                   of many, one after the other
-        marey body limits walk.bvh -o limits.png                   look at them
         marey body simulate walk.bvh drop.bvh --limits limits.json
     """
     from marey.body.limits.learned import LearnSettings, learn
