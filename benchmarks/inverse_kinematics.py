@@ -117,9 +117,6 @@ def race(
     if theirs is None:
         return
     for name, r in results.items():
-        if "k=10" in name and not off and r.reached < 0.99:
-            print("    ten modes are too few to reach the poses of this clip: no bar for them")
-            continue
         ratio, bar = best / r.milliseconds, BAR_OVER_MINK if "k=" in name else 1.0
         if "marey" in name and not off:
             work = f"{motion.name}: a pose from five points to 1 mm, {name.removeprefix('marey ')}"

@@ -8,7 +8,7 @@ the first half of the clip, or another take of the same person; there ten geodes
 
     python reproduce/feet_and_head.py [--data FOLDER]
 
-35_01 is not at hand; 35_02, a walk of the same person, stands in for it. Without real data the sample walk
+Without real data the sample walk
 shows the computation.
 """
 
@@ -43,7 +43,7 @@ def main() -> int:
     options = arguments(__doc__)
     data = folder(options.data)
     clips = all_clips(data) if data else {}
-    walks = {name: clip(clips[name], cleaned=True) for name in ("02_01", "35_02") if name in clips}
+    walks = {name: clip(clips[name], cleaned=True) for name in ("02_01", "35_01") if name in clips}
     if not walks:
         print("no CMU walks at hand (--data, MAREY_DATA): the sample walk instead")
         walks = {"sample": marey.samples.walk()}
@@ -51,9 +51,9 @@ def main() -> int:
     print(f"{'learned from':14} {'followed':8} {'metric':9} {'direction':9} {'way':8} {HEAD}")
     for name, motion in walks.items():
         for oriented in (True, False):
-            printed = REPLICATED.get((name.replace("35_02", "35_01"), oriented))
+            printed = REPLICATED.get((name, oriented))
             if printed:
-                theirs = name.replace("35_02", "35_01")
+                theirs = name
                 print(f"{'':14} {theirs:8} {'earlier':9} {yes(oriented):9} {'online':8} {reported(*printed)}")
             for metric in ("canonical", "kinetic"):
                 model = PoseModel.fit([motion], modes=MODES, metric=metric)

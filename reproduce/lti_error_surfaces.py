@@ -4,7 +4,7 @@ The latent curves of a clip are run forward from their first frames by a vector 
 c inputs. Figure 12 shows the error over latent dimension d, input dimension c and order m, for a walk and for
 a signed sequence; the source prints no numbers. Its message is checked: at a fixed c > 0 the error does not
 drop when d grows, so larger d needs more inputs. Independent figures of the walk 35_01 and of 143_32 are
-printed beside ours; 35_01 and the signed sequence are not at hand, so the walks 143_32 and 35_02 and the
+printed beside ours; the signed sequence is not at hand, so the walks 143_32 and 35_01 and the
 catch 143_20 stand for them. Writes `lti_error_surfaces.png`.
 
     python reproduce/lti_error_surfaces.py [--data FOLDER] [--out FOLDER]
@@ -28,7 +28,7 @@ from marey.body.pose_model import PoseModel
 from marey.statistics.autoregression import fit
 from marey.statistics.autoregression.fit import control, information_criterion
 
-CLIPS = ("143_32", "35_02", "143_20")
+CLIPS = ("143_32", "35_01", "143_20")
 DIMENSIONS, ORDERS, RATE = (2, 5, 10, 15, 20), (1, 2, 3, 4), 30.0
 # Independent figures at 30 frames a second, order 2: (clip, d): {c: error}.
 THEIRS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
@@ -48,6 +49,14 @@ LONGEST_FIRST = (
 )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """All processes of the run note how long they compile, in one file."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        log = tempfile.NamedTemporaryFile(prefix="marey-compiled-", delete=False)  # noqa: SIM115
+        os.environ["MAREY_COMPILE_LOG"] = log.name
+        config.add_cleanup(lambda: Path(log.name).unlink(missing_ok=True))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that run whole programs come first, so that no core waits for the last of them."""
 
@@ -73,6 +82,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         sum(("real data", True) in report.user_properties for report in stats.get(kind, []))
         for kind in ("passed", "skipped")
     )
+    lines = Path(os.environ["MAREY_COMPILE_LOG"]).read_text(encoding="utf-8").splitlines()
+    seconds = [float(line.split()[0]) for line in lines]
+    table.write_line(f"compiled: {len(seconds)} functions in {sum(seconds):.0f} s of CPU")
     table.write_line(f"real data: {ran} tests ran on it, {missed} were skipped")
 
 

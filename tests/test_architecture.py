@@ -41,6 +41,8 @@ LAYERS += [
     (SHOWN, BELOW_MIDDLE | MIDDLE | SHOWN),
     (TOP, BELOW_MIDDLE | MIDDLE | SHOWN | TOP),
 ]
+# What shows itself in notebooks calls what draws it, then and only then.
+LAYERS += [({"_report"}, BASE | {"views"})]
 ARROWS: dict[str, set[str]] = {part: may_call for parts, may_call in LAYERS for part in parts}
 
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")

@@ -14,7 +14,7 @@ import pytest
 
 import marey
 from marey.body import CompressedMotion, Motion, PoseModel
-from marey.cli.demo import _run as run_line
+from marey.cli._worker import run as run_line
 from marey.cli.main import app
 from marey.demo import examples
 from marey.demo.gallery import make_gallery
@@ -150,21 +150,21 @@ def test_the_gallery_is_there_from_the_start_and_whole_when_it_is_interrupted(tm
 
     walk, packed = examples.SAMPLES[0], examples.SAMPLES[4]
     with pytest.raises(KeyboardInterrupt):
-        make_gallery(tmp_path / "tour", run, plan=(walk, packed))
+        make_gallery(tmp_path / "tour", [run], plan=(walk, packed))
     assert "0 of 2 examples" in seen[0] and 'http-equiv="refresh"' in seen[0]
     left = Page((tmp_path / "tour" / "index.html").read_text(encoding="utf-8"))
     assert left.tags.count("article") == 1
     assert all(
         (tmp_path / "tour" / name).exists() for name in left.asked if not name.startswith(("#", "data:"))
     )
-    gallery = make_gallery(tmp_path / "tour", run_line, plan=(walk,))
+    gallery = make_gallery(tmp_path / "tour", [run_line], plan=(walk,))
     assert [shown.title for shown in gallery.examples] == ["A walk"], "an earlier gallery may be made again"
 
 
 def test_a_gallery_leaves_other_files_alone(tmp_path: Path) -> None:
     (tmp_path / "walk.bvh").write_text("mine")
     with pytest.raises(InputError, match="other things in it"):
-        make_gallery(tmp_path, run_line, plan=examples.SAMPLES[:1])
+        make_gallery(tmp_path, [run_line], plan=examples.SAMPLES[:1])
     assert (tmp_path / "walk.bvh").read_text() == "mine"
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from marey._report import Displayed
 from marey.errors import InputError
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def assign(instance: object, **values: Any) -> None:
         object.__setattr__(instance, name, value)
 
 
-class Timed:
+class Timed(Displayed):
     """Base of the data types over time; they have `frames`, `frame_rate` and slices.
 
     >>> import marey

@@ -7,23 +7,35 @@ numba refuses to compile with `cache=True` when neither the package's folder nor
 written, as in many containers. Such a process compiles anew, which takes seconds. So does one whose cache,
 which is pickle, others could have written: one in the working folder, of another user, or open to everybody.
 Importing this module imports numba: do so in `_kernels` modules only.
+
+Declared signatures are compiled when a kernel is first called. Where compiling takes more than a second, a
+line on the logger `marey` says so, once. If `MAREY_COMPILE_LOG` names a file, a line is added to it for every
+function compiled: seconds of CPU without and with what it compiled on the way, and its name.
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import pickle
 import re
 import sys
-from collections.abc import Callable, Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+# With colours, numba wraps standard error for all threads while one compiles.
+os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
+
 import numba
+from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.compiler_lock import global_compiler_lock
 
 OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 """What most kernels are compiled with."""
@@ -45,12 +57,63 @@ def njit(*signatures: Any, **options: Any) -> Callable[[Callable[..., Any]], Any
             if options.get("cache") and dispatcher is not function:  # else numba is switched off
                 _keep(dispatcher)
             if signatures and dispatcher is not function:
-                for signature in signatures[0] if isinstance(signatures[0], list) else signatures:
-                    dispatcher.compile(signature)
-                dispatcher.disable_compile()
+                _compile_when_called(
+                    dispatcher, signatures[0] if isinstance(signatures[0], list) else signatures
+                )
             return dispatcher
 
     return compiled
+
+
+def _compile_when_called(dispatcher: Any, signatures: Sequence[Any]) -> None:
+    """Compile the declared signatures, and no others, at the first call from Python or another kernel."""
+    compile_one = dispatcher.compile
+
+    def compile_declared(_: object) -> Any:
+        with global_compiler_lock:
+            for signature in signatures if dispatcher._can_compile else ():
+                compile_one(signature)
+            dispatcher.disable_compile()
+        return dispatcher  # called again, it finds what fits
+
+    dispatcher.compile = compile_declared
+
+
+class _Watch(event.Listener):  # type: ignore[misc]
+    """Says that numba is compiling, and how long each function took."""
+
+    def __init__(self) -> None:
+        self.running: list[list[float]] = []
+        self.said = False
+        self.timer: threading.Timer | None = None
+
+    def on_start(self, event: Any) -> None:
+        if not (self.running or self.said):
+            self.timer = threading.Timer(1.0, self.say)
+            self.timer.daemon = True
+            self.timer.start()
+        self.running.append([time.thread_time(), 0.0])
+
+    def on_end(self, event: Any) -> None:
+        start, inner = self.running.pop()
+        seconds = time.thread_time() - start
+        if self.running:
+            self.running[-1][1] += seconds
+        elif self.timer is not None:
+            self.timer.cancel()
+        if log := os.environ.get("MAREY_COMPILE_LOG"):
+            function = event.data["dispatcher"].py_func
+            with Path(log).open("a", encoding="utf-8") as file:
+                file.write(
+                    f"{seconds - inner:.3f} {seconds:.3f} {function.__module__}.{function.__qualname__}\n"
+                )
+
+    def say(self) -> None:
+        self.said = True
+        logging.getLogger("marey").warning("marey: compiling, first use only")
+
+
+event.register("numba:compile", _Watch())
 
 
 @contextmanager

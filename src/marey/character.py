@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from marey._arrays import as_slice, read_only
+from marey._report import Displayed
 from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion
 from marey.errors import InputError
@@ -22,7 +23,7 @@ from marey.surface.skinning import SkinnedMesh
 
 
 @dataclass(frozen=True, eq=False)
-class Character:
+class Character(Displayed):
     """A mesh that follows a skeleton.
 
     skin: the mesh and its weights

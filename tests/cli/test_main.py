@@ -82,6 +82,7 @@ CHOICES = {
     "crowd edit --basis": "marey.crowd.spectrum.Basis",
     "crowd edit --select": "marey.crowd.spectrum.Select",
     "crowd simulate --constants": "marey.crowd.simulation.pedestrians.SETS",
+    "surface animate --search": "marey.surface.synthesis.animate.SEARCHES",
     "surface distance --metric": "marey.surface.distances.METRICS",
     "surface interpolate --method": "marey.surface.interpolation.interpolator.METHODS",
     "surface interpolate --stretch": "marey.surface.interpolation.interpolator.STRETCHES",

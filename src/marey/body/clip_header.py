@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marey._arrays import FloatArray, checked_rate
+from marey._report import Displayed
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.errors import FormatError, InputError, MareyError
@@ -107,7 +108,7 @@ class Header:
         return replace(self, content=content)
 
 
-class Headed:
+class Headed(Displayed):
     """Base of the compressed clips, which have a `header`."""
 
     header: Header

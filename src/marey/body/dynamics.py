@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from marey._arrays import Array, assign, checked, checked_rate
 from marey._random import Rng
-from marey._report import rounded
+from marey._report import Displayed, rounded
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.root_motion import yaw
@@ -63,7 +63,7 @@ DEFAULT = DynamicsSettings()
 
 
 @dataclass(frozen=True, eq=False)
-class MotionModel:
+class MotionModel(Displayed):
     """A clip's poses and how they follow one another.
 
     Attributes:

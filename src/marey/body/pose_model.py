@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array, assign, checked
-from marey._report import rounded
+from marey._report import Displayed, rounded
 from marey.body.kinematics import global_frames
 from marey.body.motion import Motion
 from marey.body.pose_metric import kinetic_matrix, lever_weights
@@ -45,7 +45,7 @@ WRAP_HAZARD = 2.8
 
 
 @dataclass(frozen=True, eq=False)
-class PoseModel:
+class PoseModel(Displayed):
     """Poses of a skeleton in a few coordinates.
 
     Args:

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import Array, FloatArray, IntArray, assign, checked
+from marey._report import Displayed
 from marey.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
-class Skeleton:
+class Skeleton(Displayed):
     """Joints in an order in which parents come first; joint 0 is the root.
 
     Args:

@@ -1,14 +1,9 @@
 """`marey demo`: see what marey does, on its built-in samples."""
 
-import contextlib
-import io
-import json
 import re
-import shlex
 import sys
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -27,6 +22,8 @@ def demo(run: Run, out: Path = option(Path("gallery"), "Folder of the gallery.",
 
     The gallery has images, clips and files to open. It is there at once and fills as examples are made.
     """
+    from marey import _work
+    from marey.cli._worker import Worker
     from marey.demo import make_gallery
     from marey.views.render import open_in_browser
 
@@ -39,7 +36,10 @@ def demo(run: Run, out: Path = option(Path("gallery"), "Folder of the gallery.",
                 open_in_browser(index)
         click.echo(f"{done + 1} of {total}: {re.sub(r'{.*?}', '…', title)}", err=True)
 
-    gallery = make_gallery(out, _run, progress=report)
+    with ExitStack() as workers:
+        # While one compiles what it needs, the other gets on.
+        runs = [workers.enter_context(Worker(loud=not n)) for n in range(min(2, _work.cores()))]
+        gallery = make_gallery(out, runs, stop=workers.close, progress=report)
     if run.json:
         return Output(None, gallery.as_dict(), timed=False)
     scale = ""
@@ -56,14 +56,3 @@ def demo(run: Run, out: Path = option(Path("gallery"), "Folder of the gallery.",
         studio = f"make studio FILES=my.bvh, or {called} studio my.bvh"
     click.echo(f"Your own motion: {studio}, then open the address it prints.", err=True)
     return Output()
-
-
-def _run(folder: Path, line: str) -> dict[str, Any]:
-    """Run a command line in a folder, in this process, so that compiled code is shared."""
-    from marey.cli.main import app
-
-    printed = io.StringIO()
-    with contextlib.chdir(folder), redirect_stdout(printed), redirect_stderr(io.StringIO()):
-        app([*shlex.split(line)[1:], "--json"], standalone_mode=False)
-    report: dict[str, Any] = json.loads(printed.getvalue())
-    return report

@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 
 from marey._arrays import Array, BoolArray, assign
+from marey._report import Displayed
 from marey.crowd.fields import pixel_centres
 from marey.crowd.polygons import contains, polygon, rectangle
 from marey.errors import InputError
@@ -76,7 +77,7 @@ class Group:
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class Scene(Displayed):
     """A place and who is in it.
 
     Attributes:

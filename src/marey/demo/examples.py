@@ -6,6 +6,7 @@ commands report (`{0[frames]}` is `frames` of the first one's JSON object).
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ SPEEDS = (0.9, 1.15, 1.4, 1.65)
 """Metres a second of the walks that pose models are learned from."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Example:
     """One example of the gallery.
 
@@ -37,6 +38,7 @@ class Example:
         measured: what, and how much of it.
         files: further files to link.
         inputs: files of `INPUTS` that the commands read.
+        turn: when it is made, lower ones first: an image at once, then what takes long.
     """
 
     scale: str
@@ -47,6 +49,19 @@ class Example:
     measured: dict[str, str]
     files: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
+    turn: int = 9
+
+    @property
+    def makes(self) -> set[str]:
+        """Files that its commands make and others may read."""
+        return {*self.images, *self.files} - INPUTS.keys()
+
+    @property
+    def mentions(self) -> set[str]:
+        """Files and folders that its commands read and make, and posters of its videos."""
+        words = [word for line in self.commands for word in shlex.split(line)]
+        posters = [name.replace(".mp4", ".jpg") for name in self.images]
+        return {Path(name).parts[0] for name in (*words, *self.makes, *self.inputs, *posters)}
 
 
 def _curve(path: Path) -> None:
@@ -113,6 +128,7 @@ SAMPLES = (
         },
         ("walk.bvh", "walk.glb"),
         ("walk.bvh",),
+        turn=0,
     ),
     Example(
         "Bodies",
@@ -300,6 +316,7 @@ SAMPLES = (
             "distances and graph in": "{0[seconds][graph]:.1f} s",
         },
         ("subject.mry",),
+        turn=1,
     ),
     Example(
         "Surfaces",
@@ -376,6 +393,7 @@ SAMPLES = (
         {"filmed/above/shaded.mp4": "People seen from above circle a square block"},
         {"images": "{0[frames]}", "people": "{0[people]}", "made in": "{0[seconds]:.1f} s"},
         ("filmed/dataset.json",),
+        turn=2,
     ),
     Example(
         "Crowds",

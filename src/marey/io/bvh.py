@@ -19,11 +19,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marey._arrays import Array, read_only
+from marey._arrays import Array, IntArray, read_only
 from marey.body.kinematics import global_frames
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.errors import FormatError, MareyWarning
+from marey.geometry import rotations as so3
 from marey.geometry.convention import CMU_UNIT, UNITS, Convention, UpAxis, unit_size
 from marey.io._bvh_header import CHANNELS, Header, read_header
 from marey.io._bvh_write import channel_table, depth_first, hierarchy_text, write_table
@@ -35,6 +36,9 @@ STAYS = 1e-6
 
 # Numbers parsed at a time: a block that stays in the processor's cache.
 BLOCK = 1 << 15
+
+# So many numbers are turned into poses sooner than a kernel is loaded, let alone compiled.
+FEW = 1 << 17
 
 # The joints that only the skeletons of the CMU database have, in its ASF and in its BVH files.
 CMU_JOINTS = {"lhipjoint", "rhipjoint", "lowerback"}
@@ -216,14 +220,16 @@ def _read_poses(path: Path, root: str | None) -> tuple[Header, _Poses]:
 
 def _poses(header: Header, table: Callable[[], NumberText | Array], *, slides: bool = False) -> _Poses:
     """Poses from a file's table of numbers, which is gone through again if a joint turns out to slide."""
-    from marey.io._bvh_kernels import pose
-
     codes = np.zeros(header.columns, dtype=np.int64)
     starts = header.skipped + np.cumsum([0, *map(len, header.channels)])
     codes[starts[0] : starts[-1]] = [CHANNELS.index(c) for channels in header.channels for c in channels]
     tolerance = STAYS * float(np.linalg.norm(header.offsets, axis=1).max())
 
     source = table()
+    if not isinstance(source, NumberText) and source.size <= FEW:
+        return _few_poses(header, source, starts, codes, tolerance)
+    from marey.io._bvh_kernels import pose
+
     capacity = source.most_rows(header.columns) if isinstance(source, NumberText) else len(source)
     joints = len(header.names)
     rotations, root = np.empty((capacity, joints, 4)), np.empty((capacity, 3))
@@ -240,6 +246,33 @@ def _poses(header: Header, table: Callable[[], NumberText | Array], *, slides: b
         trimmed(root, frames),
         trimmed(translations, frames) if slides else None,
     )
+
+
+def _few_poses(header: Header, table: Array, starts: IntArray, codes: IntArray, tolerance: float) -> _Poses:
+    """As the kernel `pose` has them, to rounding, by NumPy: nothing is compiled."""
+    # Whole half turns are exact.
+    turns = np.rint(np.fmod(table, 720.0) / 180.0)
+    angles = np.radians(np.fmod(table, 720.0) - 180.0 * turns) / 2
+    quarter = np.array([1, 1j, -1, -1j])[np.mod(turns, 4).astype(np.int64)]
+    half = quarter * (np.cos(angles) + 1j * np.sin(angles))
+    joints = len(header.names)
+    rotations = np.empty((len(table), joints, 4))
+    places = np.broadcast_to(header.offsets, (len(table), joints, 3)).copy()
+    for joint in range(joints):
+        q = np.zeros((len(table), 4))
+        q[:, 0] = 1.0
+        for column in range(starts[joint], starts[joint + 1]):
+            code = codes[column]
+            if code < 3:
+                places[:, joint, code] = table[:, column]
+            else:
+                turn = np.zeros((len(table), 4))
+                turn[:, 0], turn[:, code - 2] = half[:, column].real, half[:, column].imag
+                q = so3.multiply(q, turn)
+        sides = np.where(np.einsum("fi,fi->f", q[1:], q[:-1]) < 0.0, -1.0, 1.0)
+        rotations[:, joint] = q * np.append(1.0, np.cumprod(sides))[: len(q), None]
+    slides = (np.abs(places - header.offsets)[:, 1:] > tolerance).any()
+    return _Poses(rotations, places[:, 0].copy(), places if slides else None)
 
 
 def _blocks(source: NumberText | Array, columns: int) -> Iterator[Array]:

@@ -150,10 +150,12 @@ def rasterise(
     """
     samples = depth.shape[2]
     steps = np.empty((4, samples))
-    depth[:, band[2] : band[3]] = 0.0
-    if background.shape[0] > 0:
-        depth[: bottom - top, band[2] : band[3]] = background[top:bottom, band[2] : band[3]]
-    owner[:, band[2] : band[3]] = -1
+    for row in range(depth.shape[0]):
+        behind = background.shape[0] > 0 and row < bottom - top
+        for column in range(band[2], band[3]):
+            for s in range(samples):
+                depth[row, column, s] = background[top + row, column, s] if behind else 0.0
+                owner[row, column, s] = -1
     bodies = covered.shape[0]
     body_faces = faces.shape[0] // max(bodies, 1)
     latest = np.full((bottom - top, depth.shape[1]) if bodies else (0, 0), -1, dtype=np.int32)

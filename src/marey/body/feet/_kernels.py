@@ -50,8 +50,9 @@ def add_leg(
     own, row = np.zeros(12), np.zeros(24)
     where = np.zeros(24, dtype=np.int64)
     for frame in range(frames):
-        before[:] = places
-        slopes_before[:] = slopes
+        # What was computed for the frame before is kept, and its place used again.
+        places, before = before, places
+        slopes, slopes_before = slopes_before, slopes
         for i in range(12):
             own[i] = change[frame, columns[i]]
             where[i] = (frame - 1) * unknowns + columns[i]
@@ -61,13 +62,15 @@ def add_leg(
             height = places[point, 1]
             wrong = height - min(max(height, bounds[0][frame, point]), bounds[1][frame, point])
             if wrong != 0.0:
-                row[12:] = slopes[point, 1]
+                for i in range(12):
+                    row[12 + i] = slopes[point, 1, i]
                 _add_row(band, right, where, row, 12, wrong, weights[1])
         for joint in range(3):
             # A joint that was brought to its limit before may be beyond it by rounding.
             if over[joint] > 1e-9:
-                row[12:] = 0.0
-                row[15 + 3 * joint : 18 + 3 * joint] = turning[joint]
+                for i in range(12):
+                    own_joint = i // 3 == joint + 1
+                    row[12 + i] = turning[joint, i % 3] if own_joint else 0.0
                 _add_row(band, right, where, row, 12, over[joint], weights[2])
         if frame == 0:
             continue
@@ -77,8 +80,8 @@ def add_leg(
                 z = places[point, 2] - before[point, 2]
                 part = max(1.0 - slide / max(math.sqrt(x * x + z * z), 1e-12), 0.0)
                 for axis, step in ((0, x), (2, z)):
-                    row[:12] = -slopes_before[point, axis]
-                    row[12:] = slopes[point, axis]
+                    for i in range(12):
+                        row[i], row[12 + i] = -slopes_before[point, axis, i], slopes[point, axis, i]
                     _add_row(band, right, where, row, 0, part * step, weights[0])
 
 

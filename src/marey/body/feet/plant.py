@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import Array, BoolArray, IntArray, checked
+from marey._arrays import Array, BoolArray, IntArray, checked, read_only
 from marey.body.anatomy import Limb, anatomy
 from marey.body.feet.contacts import FeetSettings, checked_contacts, foot_joints, ground_heights
 from marey.body.kinematics import GlobalPose, forward_kinematics
@@ -160,7 +160,8 @@ def _legs(motion: Motion, at: NDArray[np.intp], limits: CompiledLimits | None) -
             np.array([points.index(j) if j in points else -1 for j in joints]),
         )
         limited = [row.get(joint, -1) for joint in turning]
-        rows = limits.kind if limits else 0, np.array(limited), centres, parameters
+        # Read-only as those of inverse kinematics, so that kernels of limits are compiled once.
+        rows = limits.kind if limits else 0, np.array(limited), read_only(centres), read_only(parameters)
         found.append(_Leg([feet.index(joint) for joint in points], chain, rows))
     return found
 

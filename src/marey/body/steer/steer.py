@@ -20,11 +20,13 @@ import numpy as np
 from marey._arrays import Array
 from marey._random import Rng
 from marey._report import Result
+from marey.body.codec.clip import CompressedMotion
 from marey.body.feet import bend_legs, foot_joints
 from marey.body.feet.contacts import foot_positions
 from marey.body.fill import fill
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel, check_joints
+from marey.body.steer.compressed import edit
 from marey.body.steer.contacts import ContactPlan, feet_stay, plan_contacts, settle
 from marey.body.steer.displacement import SETTINGS as EXACTLY
 from marey.body.steer.displacement import DisplacementPrior, Observations, displace
@@ -87,6 +89,7 @@ class SteerResult(Result):
             the largest in the original clip.
         intervals: First and last frame changed, of each stretch.
         names: Joint and time of each target.
+        compressed: Of a compressed clip, the file that was edited; else None.
     """
 
     motion: Motion
@@ -94,6 +97,7 @@ class SteerResult(Result):
     peak_acceleration_ratio: float
     intervals: tuple[tuple[int, int], ...]
     names: tuple[str, ...]
+    compressed: CompressedMotion | None = None
 
     def lines(self) -> list[str]:
         """One sentence for every target that was missed."""
@@ -105,7 +109,7 @@ class SteerResult(Result):
 
 
 def steer(
-    motion: Motion,
+    motion: Motion | CompressedMotion,
     requests: Sequence[TimedReach],
     *,
     method: str = "displace",
@@ -118,6 +122,8 @@ def steer(
     """The clip in which points of the body are where they are asked to be.
 
     Args:
+        motion: The clip; a compressed one of method "tournier" is edited as it is stored, see
+            :mod:`marey.body.steer.compressed`.
         requests: Where points should be, and when.
         method: "displace", a smooth change of the original; or the window simulated anew, given the pose at
             the target and the frames around, by a method of :func:`marey.body.fill.fill`: "joint", learned
@@ -139,6 +145,12 @@ def steer(
         raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
     if not (np.isfinite(deviation) and deviation >= 0):
         raise InputError(f"deviation: a number, not below 0, got {deviation}")
+    if isinstance(motion, CompressedMotion):
+        if method != "displace" or deviation or model is not None or interval == "published":
+            raise InputError("a compressed clip is edited by method displace alone; decode it for others")
+        found = edit(motion, requests, interval=interval)
+        told = _result(found.before, found.after, requests, found.asked, found.asked, found.windows)
+        return replace(told, compressed=found.compressed)
     if interval == "published":
         if method != "gp" or model is not None:
             raise InputError('interval "published": with method "gp", and without a model')
@@ -156,15 +168,15 @@ def steer(
     result, windows = task.widened(asked, plan)
     if method != "displace" or deviation > 0:
         generator = np.random.default_rng(rng)
-        found = []
+        tried = []
         for factor in settings.tries if interval is None else settings.tries[:1]:
             around = [window.wider(factor) for window in windows]
             start = simulate(result, asked, around, method=method, share=deviation, rng=generator)
             drawn = task.solve(start, asked, plan, around)
-            found.append((task.acceleration(drawn, asked, around), drawn, around))
-            if found[-1][0] <= settings.acceleration:
+            tried.append((task.acceleration(drawn, asked, around), drawn, around))
+            if tried[-1][0] <= settings.acceleration:
                 break
-        _, result, windows = min(found, key=lambda one: one[0])
+        _, result, windows = min(tried, key=lambda one: one[0])
     return _result(motion, result, requests, wanted, asked, windows)
 
 

@@ -11,6 +11,7 @@ from marey.cli._run import Output, Run, check_ending, command
 from marey.errors import InputError
 
 if TYPE_CHECKING:
+    from marey.body.codec import CompressedMotion
     from marey.body.steer import SteerResult, TimedReach
 
 EXAMPLE = "JOINT@TIME=X,Y,Z, metres, or JOINT@TIME=+X,Y,Z for an offset"
@@ -45,7 +46,7 @@ _SECONDS = bounded(float, None, None, 0)
 Interval = Annotated["float | str", Parsed(_interval, "seconds above 0, or published")]
 
 
-@command(writes="Motion", reports="residual_cm, peak_acceleration_ratio")
+@command(writes=("Motion", "CompressedMotion"), reports="residual_cm, peak_acceleration_ratio")
 def steer(
     run: Run,
     motion: Clip,
@@ -85,10 +86,12 @@ def steer(
         marey body steer walk.bvh wave.bvh --reach RightHand@1.5=0.4,1.7,0.3 --figure wave.png
         marey body steer walk.bvh other.bvh --reach LeftHand@2=+0.1,0.1,0 --deviation 0.5 --seed 7
         marey body steer catch.bvh new.bvh --reach LeftHand@3.1=+0,0.15,0 --method gp --interval published
+        marey body steer small.mry edited.mry --reach LeftHand@1=+0,0.1,0     a compressed file itself
         marey body steer kick.bvh three.bvh --reach LeftToeBase@1.4=+0,0,0/+0,-0.2,0.1/+0,-0.4,0 --turn 20,-30
         marey body steer walk.bvh far.bvh --repeat 3                     the clip three times in a row
 
-    Frames outside the changed intervals stay as they are; feet in contact stay where they are.
+    Frames outside the changed intervals stay as they are; feet in contact stay where they are. A clip of
+    compress --method tournier is edited as it is stored, and stays compressed, if OUT is a .mry.
     """
     from marey import body
 
@@ -127,7 +130,9 @@ def steer(
     else:
         if turn is not None or transition is not None:
             raise InputError("--turn and --transition are for a clip that is repeated (--repeat N)")
-        steered = run.call("steering", body.steer, motion, requests[0])
+        plain = (method, deviation, out.suffix.lower()) == ("displace", 0.0, ".mry")
+        rig = _rig(run.path("motion")) if plain else None
+        steered = run.call("steering", body.steer, rig or motion, requests[0])
         result, before, requested = steered.motion, motion, requests[0]
         report = {"intervals": [[a / rate, b / rate] for a, b in steered.intervals]}
     for line in steered.lines() if steered else ():
@@ -139,4 +144,14 @@ def steer(
     residuals = [round(miss, 4) for miss in steered.residual_cm] if steered else []
     ratio = round(steered.peak_acceleration_ratio, 4) if steered else 0.0
     facts = {"residual_cm": residuals, "peak_acceleration_ratio": ratio, **report, "frames": result.frames}
-    return Output(result, facts)
+    return Output(result if steered is None or steered.compressed is None else steered.compressed, facts)
+
+
+def _rig(path: Path) -> "CompressedMotion | None":
+    """The compressed clip of a file of Tournier's codec, else None."""
+    from marey.io.container import is_compressed, read_compressed
+
+    if not (path.is_file() and is_compressed(path)):
+        return None
+    clip = read_compressed(path)
+    return clip if clip.method == "tournier" else None

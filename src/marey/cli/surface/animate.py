@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from marey.cli._console import warn, warn_of_skate
 from marey.cli._options import NUMBER, Graph, Numbers, Out, Parsed, Seed, option
@@ -71,6 +71,9 @@ def animate(
     tolerance: float = option(
         0.0, "Seconds by which poses may miss their times to deform less.", "S", min=0, max=3600
     ),
+    search: Literal["beam", "published"] = option(
+        "beam", "published: branch and bound, or from both ends (Boukhayma 2017, 3.5); for small graphs."
+    ),
     provenance: Path | None = option(
         None, "Also a table: where each frame comes from, captured or blended.", "P.csv", role="also"
     ),
@@ -81,6 +84,7 @@ def animate(
         marey surface animate subject.mry -o walk.glb --path path.csv
         marey surface animate subject.mry -o walk.mp4 --path path.csv --behaviour run=4:9
         marey surface animate subject.mry -o dance.glb --poses keys.csv
+        marey surface animate subject.mry -o dance.glb --poses keys.csv --search published
         marey surface animate subject.mry -o go.glb --from walk:10 --to jump:40 --seconds 4
         marey surface animate subject.mry -o steered.mp4 --steer directions.csv --seconds 10
         marey surface animate subject.mry -o about.mp4 --wander --seconds 20 --seed 3

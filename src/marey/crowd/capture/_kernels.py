@@ -10,6 +10,8 @@ functions.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from marey._arrays import AnyArray as Array
@@ -226,7 +228,6 @@ def first_order_product(field: Array, weights: Array, out: Array) -> None:
                     o_below[c] += t
 
 
-@njit(**_OPTIONS)
 def second_order_diagonal(weights: Array) -> Array:
     """The diagonal `(rows, columns)` of the second-order form, the same for both components."""
     along, cross, down = weights[0], np.float32(2.0) * weights[1], weights[2]
@@ -239,7 +240,6 @@ def second_order_diagonal(weights: Array) -> Array:
     return out
 
 
-@njit(**_OPTIONS)
 def first_order_diagonal(weights: Array) -> Array:
     """The diagonal `(rows, columns)` of the first-order form, the same for both components."""
     out = weights[0] + weights[1]
@@ -248,7 +248,6 @@ def first_order_diagonal(weights: Array) -> Array:
     return out
 
 
-@njit(**_OPTIONS)
 def conjugate_gradients(
     data: Array, right: Array, weights: Array, field: Array, order: int, iterations: int, tolerance: float
 ) -> tuple[int, float]:
@@ -265,42 +264,47 @@ def conjugate_gradients(
         iterations: How many at most.
         tolerance: Share of the residual at which they end.
     """
-    rows, columns = field.shape[1:]
-    inverse = np.empty_like(data)
     diagonal = second_order_diagonal(weights) if order == 2 else first_order_diagonal(weights)
-    for r in range(rows):
-        for c in range(columns):
-            a, b, d = data[0, r, c] + diagonal[r, c], data[1, r, c], data[2, r, c] + diagonal[r, c]
-            determinant = a * d - b * b
-            # Pixels that neither the data nor a neighbour says anything about stay as they are.
-            scale = np.float32(1.0) / determinant if determinant > 1e-20 else np.float32(0.0)
-            inverse[0, r, c], inverse[1, r, c], inverse[2, r, c] = d * scale, -b * scale, a * scale
-
+    a, b, d = data[0] + diagonal, data[1], data[2] + diagonal
+    determinant = a * d - b * b
+    # Pixels that neither the data nor a neighbour says anything about stay as they are.
+    scale = np.float32(1.0) / np.where(determinant > 1e-20, determinant, np.float32(np.inf))
+    inverse = np.stack([d * scale, -b * scale, a * scale])
     product, scaled, direction = np.empty_like(field), np.empty_like(field), np.zeros_like(field)
     _product(data, weights, field, order, product)
     residual = right - product
     gain = first = _precondition(inverse, residual, scaled)
     if not first > 0.0:
         return 0, 0.0
-    share = np.float32(0.0)
-    f, d, s = field.reshape(-1), direction.reshape(-1), scaled.reshape(-1)
-    t, p = residual.reshape(-1), product.reshape(-1)
+    share = 0.0
     for done in range(iterations):
-        for i in range(d.size):
-            d[i] = s[i] + share * d[i]
+        _extend(direction, scaled, share)
         bent = _product(data, weights, direction, order, product)
         if not bent > 0.0:
-            return done, np.sqrt(gain / first)
-        step = np.float32(gain / bent)
-        for i in range(d.size):
-            f[i] += step * d[i]
-            t[i] -= step * p[i]
+            return done, math.sqrt(gain / first)
+        _step(field, residual, direction, product, gain / bent)
         before = gain
         gain = _precondition(inverse, residual, scaled)
         if gain <= tolerance * tolerance * first:
-            return done + 1, np.sqrt(gain / first)
-        share = np.float32(gain / before)
-    return iterations, np.sqrt(gain / first)
+            return done + 1, math.sqrt(gain / first)
+        share = gain / before
+    return iterations, math.sqrt(gain / first)
+
+
+@njit(**_OPTIONS)
+def _extend(direction: Array, scaled: Array, share: float) -> None:
+    d, s, factor = direction.ravel(), scaled.ravel(), np.float32(share)
+    for i in range(d.size):
+        d[i] = s[i] + factor * d[i]
+
+
+@njit(**_OPTIONS)
+def _step(field: Array, residual: Array, direction: Array, product: Array, length: float) -> None:
+    f, t, step = field.ravel(), residual.ravel(), np.float32(length)
+    d, p = direction.ravel(), product.ravel()
+    for i in range(d.size):
+        f[i] += step * d[i]
+        t[i] -= step * p[i]
 
 
 @njit(**_OPTIONS)

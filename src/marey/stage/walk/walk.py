@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from marey import _work
 from marey._arrays import Array, Integers
 from marey._random import Rng, seed_number
+from marey._report import Displayed
 from marey._work import Progress
 from marey.body.limits.limits import soft_clip
 from marey.body.motion import Motion
@@ -255,7 +256,7 @@ def _as_arrays(body: Figure) -> tuple[NDArray[np.generic], ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class WalkingCrowd:
+class WalkingCrowd(Displayed):
     """Walking bodies of one skeleton, scaled per person.
 
     Attributes:

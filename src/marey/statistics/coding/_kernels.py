@@ -13,6 +13,7 @@ decodes the same curves.
 from __future__ import annotations
 
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
 from marey._arrays import Array, IntArray
@@ -20,6 +21,24 @@ from marey._compiling import OPTIONS, njit
 
 Whole = NDArray[np.int64]
 Coder = tuple[IntArray, ...]
+
+# One version of each: constants would otherwise make versions of their own.
+_WHOLE, _BYTES = types.int64[::1], types.uint8[::1]
+_CODER = types.Tuple(
+    (
+        _WHOLE,
+        _BYTES,
+        types.int32[::1],
+        _BYTES,
+        types.int64[:, ::1],
+        types.int32[::1],
+        types.int32[::1],
+        _WHOLE,
+    )
+)
+_BIT = types.int64(_CODER, types.int64, _WHOLE, types.int64, types.int64, types.int64)
+_NUMBER = types.int64(_CODER, types.int64, types.int64, _WHOLE, types.int64, types.int64, _WHOLE)
+_NARROW = types.int64(_WHOLE, _BYTES, types.int64, types.int64)
 
 # Registers of the range coder.
 LOW, HIGH, PLACE, CODE, DECODING, OVERFLOW = range(6)
@@ -36,7 +55,7 @@ INPUTS = 5
 LARGEST = 1 << 22
 
 
-@njit(**OPTIONS)
+@njit(_BIT, **OPTIONS)
 def code_bit(coder: Coder, bit: int, contexts: Whole, inputs: int, mixer: int, learning: int) -> int:
     """Write `bit`, or read one, predicted by the first `inputs` of `contexts`; then learn from it."""
     registers, buffer, probabilities, counts, weights, squash, stretch, rates = coder
@@ -60,7 +79,7 @@ def code_bit(coder: Coder, bit: int, contexts: Whole, inputs: int, mixer: int, l
     return bit
 
 
-@njit(**OPTIONS)
+@njit(_NARROW, **OPTIONS)
 def _narrow(registers: Whole, buffer: NDArray[np.uint8], bit: int, probability: int) -> int:
     """The range coder itself: keep the part of the interval that stands for `bit`."""
     middle = registers[LOW] + (((registers[HIGH] - registers[LOW]) * probability) >> 16)
@@ -85,7 +104,7 @@ def _narrow(registers: Whole, buffer: NDArray[np.uint8], bit: int, probability: 
     return bit
 
 
-@njit(**OPTIONS)
+@njit(_NUMBER, **OPTIONS)
 def code_number(
     coder: Coder, number: int, expected: int, groups: Whole, inputs: int, mixer: int, contexts: Whole
 ) -> int:
@@ -97,7 +116,7 @@ def code_number(
     return -found if (negative if coder[0][DECODING] else number < 0) else found
 
 
-@njit(**OPTIONS)
+@njit(_NUMBER, **OPTIONS)
 def code_magnitude(
     coder: Coder, magnitude: int, expected: int, groups: Whole, inputs: int, mixer: int, contexts: Whole
 ) -> int:

@@ -334,7 +334,7 @@ def lay_out_times(
         down, across = np.empty((slope, width)), np.empty((slope, width))
         left = targets[e] - width + 1
         cells = best_of_pair(
-            values, sources[e], left, alpha, 1, height, False, costs, kept, down, across
+            values, sources[e], left, alpha, np.int64(1), height, False, costs, kept, down, across
         )[1]  # fmt: skip
         out = times[first[e] : first[e + 1]]
         path = np.empty((max(cells, 2), 2), np.int64)

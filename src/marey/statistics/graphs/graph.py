@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import Array, BoolArray, FloatArray, IntArray, Integers, assign, checked
-from marey._report import rounded
+from marey._report import Displayed, rounded
 from marey.errors import InputError
 
 Kind = Literal["essential", "motion"]
@@ -335,7 +335,7 @@ class ClipIndex(Clips):
 
 
 @dataclass(frozen=True, eq=False)
-class DistanceMatrix:
+class DistanceMatrix(Displayed):
     """Pose distances between all frames, each pair turned about the vertical to one heading.
 
     Args:

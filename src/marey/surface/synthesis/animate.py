@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from marey._arrays import Integers
 from marey._random import Rng
+from marey._report import Displayed
 from marey._work import Progress
 from marey.errors import InputError
 from marey.geometry.planar import Path, PlanarMotion
@@ -34,6 +35,7 @@ from marey.statistics.graphs.path_search import (
     SteerSettings,
     follow,
 )
+from marey.statistics.graphs.published_search import branch_and_bound, meet_in_time
 from marey.statistics.graphs.root_motion import prune_transitions
 from marey.statistics.graphs.transitions import Ends, Objective, table
 from marey.statistics.graphs.walks import TimedWalk, random_walk, shortest_walk, walk_through
@@ -49,10 +51,11 @@ Pose = int | str
 """A frame of the library: its number, or `"SEQUENCE:FRAME"`."""
 
 LONGEST = 24 * 3600.0
+SEARCHES = ("beam", "published")
 
 
 @dataclass(frozen=True, eq=False)
-class SurfaceGraph:
+class SurfaceGraph(Displayed):
     """A library, its pose distances and its graph: what animations are made from.
 
     Attributes:
@@ -186,24 +189,22 @@ def animate(
     accuracy: float = 5.0,
     width: int = 500,
     tolerance: float = 0.0,
+    search: str = "beam",
     rng: Rng = 0,
     progress: Progress | None = None,
 ) -> Animation:
     """Animate a captured subject: along a path, through poses, steered, at random, or from frame to frame.
 
     Args:
-        graph: Of the subject.
-        path: To follow, on the ground or in space.
-        poses: Frames and the seconds at which they are taken.
-        steer: Directions `(rows, 3)`: time, and x, z from then on.
-        wander: Random transitions for `seconds`.
-        start: The captured frame to begin with.
-        end: The captured frame to end with.
-        seconds: How long, from `start` to `end`, steered or at random.
-        track: Vertices whose middle keeps to the path; the body's if None.
-        accuracy: Weight of keeping to the path beside few transitions.
-        width: States that the search along a path keeps; more find better walks, slower.
-        tolerance: Seconds by which poses may miss their times to deform less.
+        graph: Of the subject. path: To follow, on the ground or in space. poses: Frames and the seconds at
+        which they are taken. steer: Directions `(rows, 3)`: time, and x, z from then on. wander: Random
+        transitions for `seconds`. start: The captured frame to begin with. end: The captured frame to end
+        with. seconds: How long, from `start` to `end`, steered or at random. track: Vertices whose middle
+        keeps to the path; the body's if None. accuracy: Weight of keeping to the path beside few transitions.
+        width: States that the search along a path keeps; more find better walks, slower. tolerance: Seconds
+        by which poses may miss their times to deform less. search: "beam", ours; or "published" (Boukhayma
+        2017, section 3.5), along a path by branch and bound, from
+            pose to pose from both ends; the start of a path is then the first frame of a sequence.
         rng: Seed or generator.
 
     >>> import marey
@@ -218,6 +219,11 @@ def animate(
         raise InputError("start: the first of the `poses` is the first frame")
     if seconds is not None and (path is not None or poses is not None):
         raise InputError("seconds: goes with `start` and `end`, with `steer` or with `wander`")
+    if search not in SEARCHES:
+        raise InputError(f"search {search!r}: one of {', '.join(SEARCHES)}")
+    published = search == "published"
+    if published and (steer is not None or wander or (path is None and poses is None and seconds is None)):
+        raise InputError("search published: goes with `path`, with `poses`, or with `end` and `seconds`")
     if track is not None and path is None:
         raise InputError("track: goes with `path`")
     if steer is not None:
@@ -232,6 +238,9 @@ def animate(
         line = path if isinstance(path, Path) else Path.through(path)
         player = Player.prepare(graph)
         motion = edge_motion(graph, player.ground, track=track, edges=prune_transitions(graph.graph, library))
+        if published:
+            found = branch_and_bound(graph.graph, motion, line, start=first)
+            return _play(player, found.walk, found.start, path=found, progress=progress)
         settings = PathSearchSettings(accuracy=accuracy, width=width)
         found = follow(graph.graph, motion, line, settings, start=first, progress=progress)
         return _play(player, found.walk, found.start, path=found, progress=progress)
@@ -247,6 +256,9 @@ def animate(
         poses = [(start, 0.0), (end, seconds)]
     times = [round(float(moment) * library.frame_rate) for _, moment in poses]
     slack = round(tolerance * library.frame_rate)
+    if published:
+        timed = meet_in_time(graph.graph, [library.frame(pose) for pose, _ in poses], times)
+        return _play(Player.prepare(graph), timed.walk, timed=timed, progress=progress)
     timed = walk_through(graph.graph, [library.frame(pose) for pose, _ in poses], times, tolerance=slack)
     return _play(Player.prepare(graph), timed.walk, timed=timed, progress=progress)
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from marey._arrays import BoolArray, FloatArray, Integers, assign, checked, read_only
-from marey._report import Report
+from marey._report import Displayed, Report
 from marey._work import Progress
 from marey.errors import InputError
 from marey.statistics.graphs.graph import Walk
@@ -103,7 +103,7 @@ class AnimationReport(Report):
 
 
 @dataclass(frozen=True, eq=False)
-class Animation:
+class Animation(Displayed):
     """New motion of a captured subject.
 
     Attributes:

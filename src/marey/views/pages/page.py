@@ -138,7 +138,8 @@ class Page:
 
     def frame_actor(self, actor: Actor, *, ghosts: bool = True) -> None:
         """Frame a single subject, and let the page follow it."""
-        poses = [np.asarray(actor.vertices(frame)) for frame in sampled_frames(actor)]
+        frames = sampled_frames(actor)
+        poses = [np.asarray(actor.vertices(frame)) for frame in frames[:: len(frames) // 40 + 1]]
         low = np.array([np.nanmin(pose, axis=0) for pose in poses])
         high = np.max([np.nanmax(pose, axis=0) for pose in poses], axis=0)
         # Toes dip below the floor when a foot is pointed, jumps rise.

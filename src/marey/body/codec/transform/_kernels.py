@@ -64,10 +64,8 @@ def code_bands(coder: Any, numbers: Integers, sizes: Integers) -> None:
     start = parents_start = parents = 0
     for band in range(sizes.shape[0]):
         size = sizes[band]
-        averages[0] = averages[1]
-        used[0] = used[1]
-        seen[:] = 0
         for k in range(curves):
+            averages[0, k], used[0, k], seen[k] = averages[1, k], used[1, k], 0
             if band > 0:
                 used[1, k] = _code_used(coder, numbers, start, size, k, used, contexts)
             averages[1, k] = _first_guess(averages, k, band)

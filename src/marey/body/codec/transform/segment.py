@@ -75,7 +75,7 @@ class RangeCoder(Coder):
 
     def bands(self, numbers: Integers, sizes: list[int]) -> Integers:
         """Wavelet coefficients `(frames, curves)` in bands of `sizes`, coarse to fine."""
-        numbers = np.array(numbers, dtype=np.int64)
+        numbers = np.array(numbers, dtype=np.int64, order="C")
         self._kernels.code_bands(self.state, numbers, np.array(sizes, np.int64))
         return numbers
 
