@@ -18,6 +18,7 @@ ELSEWHERE = {
     "surface skin": "stage.skin",  # joins two scales
     "crowd walk": "stage.walk",
     "crowd dataset": "filming.write_dataset",  # a noun on the command line
+    "body limits": "body.limits.learn",  # the package of all limits has the name
     "data list": "datasets.list_datasets",
     "data get": "datasets.get",
     "demo": "demo.make_gallery",
@@ -50,6 +51,9 @@ OTHERWISE = {
     "body reconstruct joints": "trackers",
     "body reconstruct directions": "trackers",
     "body restyle open": "open_ends",
+    "body limits jump": "settings",
+    "body limits grow": "settings",
+    "body simulate ball": "throws",
     "body simulate push": "pushes",
     "body simulate integrator": "settings",
     "body simulate damping": "settings",

@@ -109,6 +109,7 @@ distances = of_kind(
 graph = of_kind(
     "marey.surface.synthesis.animate.SurfaceGraph", "a graph; make one with `marey surface graph`"
 )
+joint_limits = of_kind("marey.body.limits.learned.LearnedLimits", "joint limits; see marey body limits")
 pose_model = of_kind("marey.body.pose_model.PoseModel", "a pose model; see marey body fit")
 
 

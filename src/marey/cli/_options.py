@@ -23,6 +23,7 @@ from marey.errors import InputError
 
 if TYPE_CHECKING:
     from marey.body.dynamics import MotionModel
+    from marey.body.limits.learned import LearnedLimits
     from marey.body.motion import Motion
     from marey.body.pose_model import PoseModel
     from marey.crowd.fields import FieldSeries, Footage
@@ -355,6 +356,9 @@ Distances = Annotated[
 ]
 Graph = Annotated["SurfaceGraph", _input("Made by `marey surface graph`.", "GRAPH", inputs.graph)]
 PoseModelFile = Annotated["PoseModel", _input("Pose model (marey body fit).", "MODEL", inputs.pose_model)]
+LimitsFile = Annotated[
+    "LearnedLimits", _input("Joint limits (marey body limits).", "LIMITS", inputs.joint_limits)
+]
 ClipFiles = Annotated[
     "inputs.ClipFiles",
     _input("Clips of one skeleton, or folders of them.", "IN…", inputs.ClipFiles, *CONVENTION, "raw"),

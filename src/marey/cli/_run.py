@@ -59,7 +59,8 @@ Values = dict[str, Any]
 
 NOUNS = {
     "Motion": "a clip", "CompressedMotion": "a compressed clip", "PoseModel": "a pose model",
-    "MotionModel": "a motion model", "MeshSequence": "meshes", "DistanceMatrix": "pose distances",
+    "LearnedLimits": "joint limits", "MotionModel": "a motion model", "MeshSequence": "meshes",
+    "DistanceMatrix": "pose distances",
     "SurfaceGraph": "a graph", "FieldSeries": "velocity fields", "Tracks": "people",
 }  # fmt: skip
 

@@ -56,6 +56,7 @@ FORMATS: tuple[Format, ...] = tuple(
         ("trc", "TRC markers", ".trc", "Markers", ""),
         ("deepmimic", "DeepMimic clip (JSON)", ".json", "Motion", ""),
         ("scene_json", "crowd scene (JSON)", ".json", "Scene", "Scene"),
+        ("limits_json", "joint limits (JSON)", ".json", "LearnedLimits", "LearnedLimits"),
         ("cameras", "camera", ".json .xml", "Camera Homography", "Camera Homography"),
         ("gltf", "glTF 2.0", ".glb .gltf", RIGS, RIGS),
         ("usd", "Universal Scene Description", ".usd .usda .usdc", MESHES, RIGS),
@@ -92,6 +93,7 @@ PARTS: tuple[tuple[str, str, Callable[..., object]], ...] = (
 JSON_KEYS = {
     "Frames": "deepmimic",
     "kind": "cameras",
+    "joint_names": "limits_json",
     **dict.fromkeys(("size", "walkable", "groups", "goals"), "scene_json"),
 }
 

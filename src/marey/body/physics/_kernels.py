@@ -1,155 +1,213 @@
-"""Compiled sweeps over the tree of bones: mass matrix, momenta, quadratic forces, weight.
+"""Compiled sweeps over the tree of bones: frames, mass matrix, quadratic forces, velocities of points.
 
 Everything is in the frame of the root joint (Tournier 2011, section 11.1; the kinetic energy does not depend
-on where the root is): `Q`, `X` rotations and positions of the joints, `S = Q dexp(w) V` the angular
-velocities by the pose coordinates, `T` the twists about the root's origin
-that they add up to along the chain.
+on where the root is). Only joints that the coordinates move are swept: what hangs on others is one rigid body
+with what carries it. Loops run over the coordinates inside, so that they become vector instructions.
 
 Importing this module imports numba: do so inside functions.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from marey._arrays import Array, BoolArray, Integers
+from marey._arrays import Array, Integers
 from marey._compiling import OPTIONS, njit
-from marey.geometry._inline_kernels import exp_and_factors, hat_polynomial, matrix, product, quaternion
+from marey.geometry._inline_kernels import (
+    Matrix,
+    Quaternion,
+    Vector,
+    exp_and_factors,
+    hat_polynomial,
+    matrix,
+    matrix_product,
+    product,
+    row_times,
+)
+
+# Sums may be taken in another order; only kernels call what is `INNER`.
+FAST: dict[str, Any] = {**OPTIONS, "fastmath": {"contract", "reassoc", "nsz"}}
+INNER = {**FAST, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# Types of the small functions: without them each constant index is compiled anew.
+ROWS, VECTOR = "float64[:, ::1], int64, int64", "UniTuple(float64, 3)"
+# Columns of `Work.frames`: rotation and its differential, places of joint and centre of mass, tangent vector
+# and its rate; angular velocity and velocity of the joint, angular (about the joint) and linear momentum; the
+# inertia about the centre of mass (xx, xy, xz, yy, yz, zz).
+Q, D, X, C, W, SPIN, TWIST, MOMENTUM, INERTIA, COLUMNS = 0, 9, 18, 21, 24, 27, 30, 36, 42, 48
+# Rows of a step's vectors: right-hand side, new velocity, forces, residual, damping, given impulses.
+RHS, NEW, FORCE, LEFT, DAMPED, GIVEN = range(6)
+# Columns of `Tree.bones`: offset, mean, mass, centre of mass, inertia.
+OFFSET, MEAN, MASS, CENTRE, BONE_INERTIA, BONE_COLUMNS = 0, 3, 7, 8, 11, 17
 
 
 class Tree(NamedTuple):
-    """A skeleton with bones and a basis of poses; arrays by joint, `directions` `(joints, 3, modes)`."""
+    """A skeleton with bones and a basis of poses.
+
+    Args:
+        parents: `(joints, 3)`: parent; the moving joint that carries this one, or itself; that of the parent.
+        moving: `(bodies,)`, joints that the coordinates move, the root first.
+        bones: `(joints, 17)`, see the columns above; masses of what does not move are with what carries it.
+        directions: `(joints, 3, modes)`.
+    """
 
     parents: Integers
-    offsets: Array
-    mean: Array
+    moving: Integers
+    bones: Array
     directions: Array
-    moving: BoolArray
-    masses: Array
-    centres: Array
-    inertias: Array
 
 
 class Work(NamedTuple):
     """Room for the sweeps of one pose.
 
-    `Q`, `D` are `(joints, 3, 3)`, `X` and `C`, the centres of mass, `(joints, 3)`, `S` `(joints, 3, modes)`,
-    `T` and `G`, the momenta below by the coordinates, `(joints, 6, modes)`; `w` `(joints, 3)` are the tangent
-    vectors; `joint` `(joints, 12)` holds velocities and momenta.
+    Args:
+        frames: `(joints, 48)`, see the columns above.
+        S: `(joints, 3, modes)`, angular velocities that a joint adds, `S = Q dexp(w) V`.
+        T, G: `(joints, 6, modes)`, twists about the root's origin, momenta of all that a joint carries.
+        M, U: `(6 + modes, 6 + modes)`, the mass matrix, and the factor of the damped one, `UᵀU`.
     """
 
-    Q: Array
-    D: Array
-    X: Array
-    C: Array
+    frames: Array
     S: Array
     T: Array
     G: Array
-    w: Array
-    joint: Array
+    M: Array
+    U: Array
 
 
-@njit(**OPTIONS)
-def cross(a: Array, b: Array, out: Array) -> None:
-    """out += a × b."""
-    out[0] += a[1] * b[2] - a[2] * b[1]
-    out[1] += a[2] * b[0] - a[0] * b[2]
-    out[2] += a[0] * b[1] - a[1] * b[0]
+@njit(f"{VECTOR}({ROWS})", **INNER)
+def triple(rows: Array, i: int, at: int) -> Vector:
+    """Three numbers of a row."""
+    return rows[i, at], rows[i, at + 1], rows[i, at + 2]
 
 
-@njit(**OPTIONS)
-def place(tree: Tree, alpha: Array, work: Work) -> None:
-    """Frames of all joints in the root's frame, and how they turn with the coordinates `alpha`."""
-    Q, D, X, C, S, w = work.Q, work.D, work.X, work.C, work.S, work.w
-    modes = alpha.shape[0]
-    for j in range(tree.parents.shape[0]):
-        for c in range(3):
-            total = 0.0
+@njit(f"UniTuple({VECTOR}, 3)({ROWS})", **INNER)
+def read(rows: Array, i: int, at: int) -> Matrix:
+    """Nine numbers of a row as a matrix. Arrays and row numbers compile faster than views of rows."""
+    return triple(rows, i, at), triple(rows, i, at + 3), triple(rows, i, at + 6)
+
+
+@njit(f"UniTuple(float64, 4)({ROWS})", **INNER)
+def four(rows: Array, i: int, at: int) -> Quaternion:
+    """Four numbers of a row."""
+    return rows[i, at], rows[i, at + 1], rows[i, at + 2], rows[i, at + 3]
+
+
+@njit(**INNER)
+def times(m: Matrix, v: Vector) -> Vector:
+    """m v."""
+    return (
+        m[0][0] * v[0] + m[0][1] * v[1] + m[0][2] * v[2],
+        m[1][0] * v[0] + m[1][1] * v[1] + m[1][2] * v[2],
+        m[2][0] * v[0] + m[2][1] * v[1] + m[2][2] * v[2],
+    )
+
+
+@njit(**INNER)
+def cross(a: Vector, b: Vector) -> Vector:
+    """a × b."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@njit(**INNER)
+def plus(a: Vector, b: Vector) -> Vector:
+    """a + b."""
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+@njit(**INNER)
+def minus(a: Vector, b: Vector) -> Vector:
+    """a - b."""
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+
+
+@njit(**INNER)
+def dot(a: Vector, b: Vector) -> float:
+    """a · b."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@njit(f"void({VECTOR}, {ROWS})", **INNER)
+def put(v: Vector, rows: Array, i: int, at: int) -> None:
+    """Write three numbers into a row."""
+    rows[i, at], rows[i, at + 1], rows[i, at + 2] = v
+
+
+@njit(f"UniTuple({VECTOR}, 3)({ROWS})", **INNER)
+def symmetric(rows: Array, i: int, at: int) -> Matrix:
+    """Six numbers of a row as a symmetric matrix."""
+    (a, b, c), (d, e, f) = triple(rows, i, at), triple(rows, i, at + 3)
+    return (a, b, c), (b, d, e), (c, e, f)
+
+
+@njit(**FAST)
+def place(tree: Tree, alpha: Array, i: int, work: Work) -> None:
+    """Frames of all joints in the root's frame, and how they turn with the coordinates `alpha[i]`."""
+    parents, bones, directions, frames, S = tree.parents, tree.bones, tree.directions, work.frames, work.S
+    modes = alpha.shape[1]
+    for j in range(parents.shape[0]):
+        turned = four(bones, j, MEAN)
+        above, moves = parents[j, 0], parents[j, 1] == j and j > 0
+        spun = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+        if moves:
+            x, y, z = 0.0, 0.0, 0.0
             for a in range(modes):
-                total += tree.directions[j, c, a] * alpha[a]
-            w[j, c] = total
-        vector = (w[j, 0], w[j, 1], w[j, 2])
-        turn, first, second = exp_and_factors(vector)
-        local = matrix(product(quaternion(tree.mean[j]), turn))
-        spun = hat_polynomial(vector, -first, second)
-        p = tree.parents[j]
-        for c in range(3):
-            X[j, c] = 0.0 if p < 0 else X[p, c]
-            for d in range(3):
-                D[j, c, d] = spun[c][d]
-                if p < 0:
-                    Q[j, c, d] = 1.0 if c == d else 0.0
-                else:
-                    X[j, c] += Q[p, c, d] * tree.offsets[j, d]
-                    Q[j, c, d] = (
-                        Q[p, c, 0] * local[0][d] + Q[p, c, 1] * local[1][d] + Q[p, c, 2] * local[2][d]
-                    )
-        for c in range(3):
-            C[j, c] = X[j, c]
-            for d in range(3):
-                C[j, c] += Q[j, c, d] * tree.centres[j, d]
-        if tree.moving[j]:
+                x += directions[j, 0, a] * alpha[i, a]
+                y += directions[j, 1, a] * alpha[i, a]
+                z += directions[j, 2, a] * alpha[i, a]
+            turn, first, second = exp_and_factors((x, y, z))
+            turned = product(turned, turn)
+            spun = hat_polynomial((x, y, z), -first, second)
+            put((x, y, z), frames, j, W)
+        if above < 0:
+            local, here = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), (0.0, 0.0, 0.0)
+        else:
+            carrier = read(frames, above, Q)
+            local = matrix_product(carrier, matrix(turned))
+            here = plus(triple(frames, above, X), times(carrier, triple(bones, j, OFFSET)))
+        put(here, frames, j, X)
+        put(plus(here, times(local, triple(bones, j, CENTRE))), frames, j, C)
+        for r in range(3):
+            put(local[r], frames, j, Q + 3 * r)
+            put(spun[r], frames, j, D + 3 * r)
+        half = matrix_product(local, symmetric(bones, j, BONE_INERTIA))
+        put((dot(half[0], local[0]), dot(half[0], local[1]), dot(half[0], local[2])), frames, j, INERTIA)
+        put((dot(half[1], local[1]), dot(half[1], local[2]), dot(half[2], local[2])), frames, j, INERTIA + 3)
+        if moves:
+            both = matrix_product(local, spun)
             for c in range(3):
-                x, y, z = 0.0, 0.0, 0.0
-                for d in range(3):
-                    x += Q[j, c, d] * D[j, d, 0]
-                    y += Q[j, c, d] * D[j, d, 1]
-                    z += Q[j, c, d] * D[j, d, 2]
+                x, y, z = both[0] if c == 0 else both[1] if c == 1 else both[2]
                 for a in range(modes):
-                    S[j, c, a] = (
-                        x * tree.directions[j, 0, a]
-                        + y * tree.directions[j, 1, a]
-                        + z * tree.directions[j, 2, a]
-                    )
+                    S[j, c, a] = x * directions[j, 0, a] + y * directions[j, 1, a] + z * directions[j, 2, a]
 
 
-@njit(**OPTIONS)
-def turned_inertia(tree: Tree, work: Work, j: int, out: Array) -> None:
-    """The inertia `(3, 3)` of a bone about its centre of mass, in the root's frame."""
-    Q = work.Q[j]
-    half = np.empty((3, 3))
-    for c in range(3):
-        for d in range(3):
-            half[c, d] = (
-                Q[c, 0] * tree.inertias[j, 0, d]
-                + Q[c, 1] * tree.inertias[j, 1, d]
-                + Q[c, 2] * tree.inertias[j, 2, d]
-            )
-    for c in range(3):
-        for d in range(3):
-            out[c, d] = half[c, 0] * Q[d, 0] + half[c, 1] * Q[d, 1] + half[c, 2] * Q[d, 2]
-
-
-@njit(**OPTIONS)
-def mass_matrix(tree: Tree, work: Work, M: Array) -> None:
-    """M `(6 + modes, 6 + modes)` of the root's twist and the coordinates, after :func:`place`."""
-    joints, modes = work.X.shape[0], work.S.shape[2]
-    X, S, T, G = work.X, work.S, work.T, work.G
-    M[:] = 0.0
-    T[0] = 0.0
-    inertia = np.empty((3, 3))
-    for j in range(joints):
-        if j:
-            T[j] = T[tree.parents[j]]
-        if tree.moving[j]:
-            x, y, z = X[j]
+@njit(**FAST)
+def mass_matrix(tree: Tree, work: Work) -> None:
+    """M of the root's twist and the coordinates, and the twists T, after :func:`place`."""
+    parents, moving, bones, frames = tree.parents, tree.moving, tree.bones, work.frames
+    S, T, G, M = work.S, work.T, work.G, work.M
+    modes, size, bodies = S.shape[2], M.shape[0], moving.shape[0]
+    for a in range(size):
+        for b in range(size):
+            M[a, b] = 0.0
+    for i in range(bodies):
+        j = moving[i]
+        above = parents[j, 2]
+        x, y, z = triple(frames, j, X)
+        if i > 0:
             for a in range(modes):
                 s, t, u = S[j, 0, a], S[j, 1, a], S[j, 2, a]
-                T[j, 0, a] += s
-                T[j, 1, a] += t
-                T[j, 2, a] += u
-                T[j, 3, a] += y * u - z * t
-                T[j, 4, a] += z * s - x * u
-                T[j, 5, a] += x * t - y * s
-        # The bone's inertia about the root's origin.
-        m = tree.masses[j]
-        x, y, z = work.C[j]
-        turned_inertia(tree, work, j, inertia)
-        xx, yy, zz = inertia[0, 0] + m * (y * y + z * z), inertia[1, 1] + m * (x * x + z * z), 0.0
-        zz = inertia[2, 2] + m * (x * x + y * y)
-        xy, xz, yz = inertia[0, 1] - m * x * y, inertia[0, 2] - m * x * z, inertia[1, 2] - m * y * z
+                T[j, 0, a] = T[above, 0, a] + s
+                T[j, 1, a] = T[above, 1, a] + t
+                T[j, 2, a] = T[above, 2, a] + u
+                T[j, 3, a] = T[above, 3, a] + y * u - z * t
+                T[j, 4, a] = T[above, 4, a] + z * s - x * u
+                T[j, 5, a] = T[above, 5, a] + x * t - y * s
+        # The body's inertia about the root's origin.
+        m = bones[j, MASS]
+        x, y, z = triple(frames, j, C)
+        xx, yy = frames[j, INERTIA] + m * (y * y + z * z), frames[j, INERTIA + 3] + m * (x * x + z * z)
+        zz, xy = frames[j, INERTIA + 5] + m * (x * x + y * y), frames[j, INERTIA + 1] - m * x * y
+        xz, yz = frames[j, INERTIA + 2] - m * x * z, frames[j, INERTIA + 4] - m * y * z
         x, y, z = m * x, m * y, m * z
         M[0, 0] += xx
         M[1, 1] += yy
@@ -157,12 +215,8 @@ def mass_matrix(tree: Tree, work: Work, M: Array) -> None:
         M[1, 0] += xy
         M[2, 0] += xz
         M[2, 1] += yz
-        for c in range(3):
-            M[3 + c, 3 + c] += m
-        M[4, 0] -= z
-        M[5, 0] += y
+        M[3, 3] += m
         M[3, 1] += z
-        M[5, 1] -= x
         M[3, 2] -= y
         M[4, 2] += x
         for a in range(modes):
@@ -173,104 +227,91 @@ def mass_matrix(tree: Tree, work: Work, M: Array) -> None:
             G[j, 3, a] = m * u + s * z - t * y
             G[j, 4, a] = m * v + t * x - r * z
             G[j, 5, a] = m * w + r * y - s * x
-    for j in range(joints - 1, -1, -1):
-        if tree.moving[j]:
-            x, y, z = X[j]
+    for i in range(bodies - 1, 0, -1):
+        j = moving[i]
+        above = parents[j, 2]
+        for a in range(modes):
+            # S acts as a twist about the root's origin: Sᵀ (angular - X × linear).
+            r, s, t = S[j, 0, a], S[j, 1, a], S[j, 2, a]
+            x, y, z = cross((r, s, t), triple(frames, j, X))
+            x, y, z = -x, -y, -z
+            for b in range(modes):
+                M[6 + a, 6 + b] += (
+                    r * G[j, 0, b] + s * G[j, 1, b] + t * G[j, 2, b]
+                    + x * G[j, 3, b] + y * G[j, 4, b] + z * G[j, 5, b]
+                )  # fmt: skip
+        for c in range(6):
             for a in range(modes):
-                # Momenta about the joint.
-                G[j, 0, a] -= y * G[j, 5, a] - z * G[j, 4, a]
-                G[j, 1, a] -= z * G[j, 3, a] - x * G[j, 5, a]
-                G[j, 2, a] -= x * G[j, 4, a] - y * G[j, 3, a]
-            for a in range(modes):
-                r, s, t = S[j, 0, a], S[j, 1, a], S[j, 2, a]
-                for b in range(a + 1):
-                    M[6 + a, 6 + b] += r * G[j, 0, b] + s * G[j, 1, b] + t * G[j, 2, b]
-            for a in range(modes):
-                G[j, 0, a] += y * G[j, 5, a] - z * G[j, 4, a]
-                G[j, 1, a] += z * G[j, 3, a] - x * G[j, 5, a]
-                G[j, 2, a] += x * G[j, 4, a] - y * G[j, 3, a]
-        if j:
-            G[tree.parents[j]] += G[j]
+                G[above, c, a] += G[j, c, a]
+    M[4, 4] = M[5, 5] = M[3, 3]
+    M[4, 0], M[5, 0], M[5, 1] = -M[3, 1], -M[3, 2], -M[4, 2]
     for a in range(modes):
         for c in range(6):
             M[6 + a, c] = G[0, c, a]
-    for a in range(6 + modes):
+    for a in range(size):
         for b in range(a):
             M[b, a] = M[a, b]
 
 
-@njit(**OPTIONS)
-def momenta(tree: Tree, work: Work, v: Array, p: Array, force: Array) -> None:
-    """Momentum p = M v, and the quadratic forces ∂T/∂g at fixed v, after :func:`place`.
+@njit(**FAST)
+def quadratic_forces(tree: Tree, work: Work, vectors: Array) -> None:
+    """∂T/∂g at fixed velocity `vectors[NEW]` into `vectors[FORCE]`, after :func:`place`.
+
+    Twists and momenta of the bodies go into `frames`.
 
     One sweep to the tips and one back; the forces on the root's six coordinates are zero.
     """
-    joints, modes = work.X.shape[0], work.S.shape[2]
-    X, Q, S, state = work.X, work.Q, work.S, work.joint
-    p[:] = 0.0
-    force[:] = 0.0
-    inertia, arm, moved, rate, here = np.empty((3, 3)), np.empty(3), np.empty(3), np.empty(3), np.empty(3)
-    for j in range(joints):
-        # Angular velocity, velocity of the joint, linear momentum, angular momentum about the joint.
-        omega, u, linear, angular = state[j, :3], state[j, 3:6], state[j, 6:9], state[j, 9:]
-        parent = tree.parents[j]
-        for c in range(3):
-            omega[c] = v[c] if parent < 0 else state[parent, c]
-            u[c] = v[3 + c] if parent < 0 else state[parent, 3 + c]
-            arm[c] = 0.0 if parent < 0 else X[j, c] - X[parent, c]
-        cross(omega, arm, u)
-        if tree.moving[j]:
-            for c in range(3):
-                total = 0.0
-                for a in range(modes):
-                    total += S[j, c, a] * v[6 + a]
-                omega[c] += total
-        turned_inertia(tree, work, j, inertia)
-        for c in range(3):
-            arm[c] = work.C[j, c] - X[j, c]
-            moved[c] = u[c]
-            angular[c] = inertia[c, 0] * omega[0] + inertia[c, 1] * omega[1] + inertia[c, 2] * omega[2]
-        cross(omega, arm, moved)
-        for c in range(3):
-            linear[c] = tree.masses[j] * moved[c]
-        cross(arm, linear, angular)
-    for j in range(joints - 1, -1, -1):
-        omega, u, linear, angular = state[j, :3], state[j, 3:6], state[j, 6:9], state[j, 9:]
-        if tree.moving[j]:
-            moved[:] = 0.0
-            cross(angular, omega, moved)
-            cross(linear, u, moved)
-            for c in range(3):
-                total = 0.0
-                for a in range(modes):
-                    total += tree.directions[j, c, a] * v[6 + a]
-                rate[c] = total
-                here[c] = Q[j, 0, c] * angular[0] + Q[j, 1, c] * angular[1] + Q[j, 2, c] * angular[2]
-            bent = dexp_rate_transposed(work.w[j], rate, here)
+    parents, moving, bones, frames = tree.parents, tree.moving, tree.bones, work.frames
+    directions = tree.directions
+    modes, bodies = directions.shape[2], moving.shape[0]
+    for a in range(6 + modes):
+        vectors[FORCE, a] = 0.0
+    for n in range(bodies):
+        j = moving[n]
+        here = triple(frames, j, X)
+        if n == 0:
+            omega, u = triple(vectors, NEW, 0), triple(vectors, NEW, 3)
+        else:
+            above = parents[j, 2]
+            omega = triple(frames, above, TWIST)
+            u = plus(triple(frames, above, TWIST + 3), cross(omega, minus(here, triple(frames, above, X))))
+            x, y, z = 0.0, 0.0, 0.0
             for a in range(modes):
-                p[6 + a] += S[j, 0, a] * angular[0] + S[j, 1, a] * angular[1] + S[j, 2, a] * angular[2]
-                force[6 + a] += (
-                    S[j, 0, a] * moved[0] + S[j, 1, a] * moved[1] + S[j, 2, a] * moved[2]
-                    + tree.directions[j, 0, a] * bent[0] + tree.directions[j, 1, a] * bent[1]
-                    + tree.directions[j, 2, a] * bent[2]
-                )  # fmt: skip
-        parent = tree.parents[j]
-        if parent >= 0:
-            for c in range(3):
-                arm[c] = X[j, c] - X[parent, c]
-                state[parent, 6 + c] += linear[c]
-                state[parent, 9 + c] += angular[c]
-            cross(arm, linear, state[parent, 9:])
-    for c in range(3):
-        p[c], p[3 + c] = state[0, 9 + c], state[0, 6 + c]
+                x += directions[j, 0, a] * vectors[NEW, 6 + a]
+                y += directions[j, 1, a] * vectors[NEW, 6 + a]
+                z += directions[j, 2, a] * vectors[NEW, 6 + a]
+            put((x, y, z), frames, j, SPIN)
+            omega = plus(omega, times(read(frames, j, Q), times(read(frames, j, D), (x, y, z))))
+        put(omega, frames, j, TWIST)
+        put(u, frames, j, TWIST + 3)
+        arm, m = minus(triple(frames, j, C), here), bones[j, MASS]
+        x, y, z = plus(u, cross(omega, arm))
+        linear = (m * x, m * y, m * z)
+        angular = plus(times(symmetric(frames, j, INERTIA), omega), cross(arm, linear))
+        put(angular, frames, j, MOMENTUM)
+        put(linear, frames, j, MOMENTUM + 3)
+    for n in range(bodies - 1, 0, -1):
+        j = moving[n]
+        above = parents[j, 2]
+        angular, linear = triple(frames, j, MOMENTUM), triple(frames, j, MOMENTUM + 3)
+        turned = plus(cross(angular, triple(frames, j, TWIST)), cross(linear, triple(frames, j, TWIST + 3)))
+        local = read(frames, j, Q)
+        bent = dexp_rate_transposed(triple(frames, j, W), triple(frames, j, SPIN), row_times(angular, local))
+        x, y, z = plus(row_times(row_times(turned, local), read(frames, j, D)), bent)
+        for a in range(modes):
+            vectors[FORCE, 6 + a] += (
+                directions[j, 0, a] * x + directions[j, 1, a] * y + directions[j, 2, a] * z
+            )
+        arm = minus(triple(frames, j, X), triple(frames, above, X))
+        put(plus(triple(frames, above, MOMENTUM), plus(angular, cross(arm, linear))), frames, above, MOMENTUM)
+        put(plus(triple(frames, above, MOMENTUM + 3), linear), frames, above, MOMENTUM + 3)
 
 
-@njit(**OPTIONS)
-def dexp_rate_transposed(w: Array, rate: Array, h: Array) -> tuple[float, float, float]:
+@njit(**INNER)
+def dexp_rate_transposed(w: Vector, rate: Vector, h: Vector) -> Vector:
     """Ḋᵀ h, with D = 1 - b W + c W² the body differential of exp at w, when w changes by `rate`."""
-    _, b, c = exp_and_factors((w[0], w[1], w[2]))
-    squared = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
-    along = w[0] * rate[0] + w[1] * rate[1] + w[2] * rate[2]
+    _, b, c = exp_and_factors(w)
+    squared, along = dot(w, w), dot(w, rate)
     if squared < 1e-2:
         first = -1.0 / 12 + squared / 180 - squared * squared / 6720
         second = -1.0 / 60 + squared / 1260 - squared * squared / 60480
@@ -278,13 +319,8 @@ def dexp_rate_transposed(w: Array, rate: Array, h: Array) -> tuple[float, float,
         first, second = (1.0 - c * squared - 2.0 * b) / squared, (b - 3.0 * c) / squared
     first, second = first * along, second * along
     # Wᵀ = -W: Ḋᵀ h = (ḃ W + b Ẇ + ċ W² + c (W Ẇ + Ẇ W)) h.
-    wh, rh = np.zeros(3), np.zeros(3)
-    cross(w, h, wh)
-    cross(rate, h, rh)
-    wwh, both = np.zeros(3), np.zeros(3)
-    cross(w, wh, wwh)
-    cross(w, rh, both)
-    cross(rate, wh, both)
+    wh, rh = cross(w, h), cross(rate, h)
+    wwh, both = cross(w, wh), plus(cross(w, rh), cross(rate, wh))
     return (
         first * wh[0] + b * rh[0] + second * wwh[0] + c * both[0],
         first * wh[1] + b * rh[1] + second * wwh[1] + c * both[1],
@@ -292,40 +328,19 @@ def dexp_rate_transposed(w: Array, rate: Array, h: Array) -> tuple[float, float,
     )
 
 
-@njit(**OPTIONS)
-def weight(tree: Tree, work: Work, gravity: Array, force: Array) -> None:
-    """Add the generalised force of gravity `(3,)`, given in the root's frame, after :func:`place`."""
-    load = work.joint
-    for j in range(load.shape[0]):
-        load[j, :6] = 0.0
-        for c in range(3):
-            load[j, 3 + c] = tree.masses[j] * gravity[c]
-        cross(work.C[j], load[j, 3:6], load[j, :3])
-    about = np.empty(3)
-    for j in range(load.shape[0] - 1, -1, -1):
-        if tree.moving[j]:
-            for c in range(3):
-                about[c] = load[j, c]
-            cross(load[j, 3:6], work.X[j], about)
-            for a in range(work.S.shape[2]):
-                force[6 + a] += (
-                    work.S[j, 0, a] * about[0] + work.S[j, 1, a] * about[1] + work.S[j, 2, a] * about[2]
-                )
-        if j:
-            load[tree.parents[j], :6] += load[j, :6]
-    force[:6] += load[0, :6]
+@njit(**FAST)
+def point_row(work: Work, body: int, point: Vector, direction: Vector, rows: Array, i: int) -> None:
+    """Velocity along a direction of a point on a moving joint, in the root's frame, by v, into a row.
 
-
-@njit(**OPTIONS)
-def point_row(work: Work, joint: int, point: Array, direction: Array, row: Array) -> None:
-    """Velocity along a direction of a bone's point, in the root's frame, by v; after `mass_matrix`."""
-    moment = np.zeros(3)
-    cross(point, direction, moment)
-    for c in range(3):
-        row[c], row[3 + c] = moment[c], direction[c]
-    T = work.T[joint]
-    for a in range(T.shape[1]):
-        row[6 + a] = (
-            moment[0] * T[0, a] + moment[1] * T[1, a] + moment[2] * T[2, a]
-            + direction[0] * T[3, a] + direction[1] * T[4, a] + direction[2] * T[5, a]
+    Twists T must be known.
+    """
+    T = work.T
+    x, y, z = cross(point, direction)
+    u, v, w = direction
+    put((x, y, z), rows, i, 0)
+    put(direction, rows, i, 3)
+    for a in range(T.shape[2]):
+        rows[i, 6 + a] = (
+            x * T[body, 0, a] + y * T[body, 1, a] + z * T[body, 2, a]
+            + u * T[body, 3, a] + v * T[body, 4, a] + w * T[body, 5, a]
         )  # fmt: skip

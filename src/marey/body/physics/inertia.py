@@ -17,6 +17,9 @@ from marey.body.anatomy import anatomy, masses
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 
+# Metres: what is nearer than this is on the spot.
+SPOT = 0.01
+
 
 @dataclass(frozen=True)
 class BodySettings:
@@ -26,15 +29,18 @@ class BodySettings:
         mass: kilograms, of the whole body.
         density: kg/m³.
         thinnest, thickest: metres, radius of a bone.
-        least_share: of the body's mass that a joint without a segment of its own has, so that the mass matrix
-            stays positive definite.
+        least_share: of the body's mass that a joint without a segment of its own has (fingers, toes), so that
+            the mass matrix stays positive definite.
+        carrier_share: the same, of joints that carry others (neck, collarbones). Where they have next to no
+            mass, the two joints at its ends may turn against each other at no cost, and steps must be short.
     """
 
     mass: float = 75.0
     density: float = 1000.0
     thinnest: float = 0.02
     thickest: float = 0.08
-    least_share: float = 1e-3
+    least_share: float = 3e-3
+    carrier_share: float = 0.015
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +96,9 @@ class Bones:
         if not (np.isfinite(total) and total > 0):
             raise InputError(f"mass: kilograms, above 0, got {mass}")
         found = masses(skeleton)
-        shares = np.maximum(found.masses, options.least_share)
+        carries = [bool(skeleton.children(joint)) for joint in range(skeleton.joints)]
+        least = np.where(carries & (found.masses == 0), options.carrier_share, options.least_share)
+        shares = np.maximum(found.masses, least)
         weights = total * shares / shares.sum()
         for name, value in (single or {}).items():
             weights[skeleton.index(name)] = value
@@ -118,6 +126,11 @@ def cylinders(weights: FloatArray, axes: FloatArray, radii: FloatArray, lengths:
 def _tips(skeleton: Skeleton, middles: FloatArray) -> FloatArray:
     """Far ends of the bones: of limbs the next joint, where a helper joint hangs on them as well."""
     tips = np.array(middles)
+    for joint in range(skeleton.joints - 1, -1, -1):
+        below = skeleton.children(joint)
+        if below and np.linalg.norm(tips[joint]) < SPOT:
+            # Children on the spot, such as the fingers of a hand, say with their own ends where it goes.
+            tips[joint] = np.mean([skeleton.offsets[c] + tips[c] for c in below], axis=0)
     for limb in (*anatomy(skeleton).legs, *anatomy(skeleton).arms):
         for upper, lower in ((limb.root, limb.middle), (limb.middle, limb.end)):
             if skeleton.parents[lower] == upper:

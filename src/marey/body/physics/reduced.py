@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from marey._arrays import Array, FloatArray, assign, checked
 from marey.body.anatomy import anatomy
+from marey.body.kinematics import global_frames
 from marey.body.physics.inertia import Bones
 from marey.body.pose_model import PoseModel, check_first_kind
 from marey.body.skeleton import Skeleton
@@ -69,13 +70,26 @@ class Basis:
         return cls(mean, directions)
 
     @classmethod
-    def full(cls, mean: ArrayLike) -> Basis:
-        """Three coordinates a joint, about a mean pose `(joints, 4)`."""
-        joints = len(np.asarray(mean))
-        directions = np.zeros((joints - 1, 3, joints, 3))
+    def full(cls, mean: ArrayLike, free: ArrayLike | None = None) -> Basis:
+        """Three coordinates a joint, about a mean pose `(joints, 4)`.
+
+        Args:
+            free: `(free,)`, indices of the joints that move; all if None. Leave out joints that are on the
+                spot of another one: both could turn against each other at no cost.
+        """
+        middle = np.asarray(mean, dtype=np.float64)
+        moves = np.arange(1, len(middle)) if free is None else np.asarray(free)
+        directions = np.zeros((len(moves), 3, len(middle), 3))
         for axis in range(3):
-            directions[np.arange(joints - 1), axis, np.arange(1, joints), axis] = 1.0
-        return cls(np.asarray(mean, dtype=np.float64), directions.reshape(-1, joints, 3))
+            directions[np.arange(len(moves)), axis, moves, axis] = 1.0
+        return cls(middle, directions.reshape(-1, len(middle), 3))
+
+    @classmethod
+    def moving(cls, model: PoseModel) -> Basis:
+        """Three coordinates for each joint that a pose model moves."""
+        basis = cls.geodesics(model)
+        found = np.abs(basis.directions).max(axis=(0, 2), initial=0.0)
+        return cls.full(basis.mean, np.flatnonzero(found > 1e-6))
 
     @classmethod
     def hybrid(cls, model: PoseModel, free: Sequence[str] | None = None) -> Basis:
@@ -160,63 +174,87 @@ class PhysicalCharacter:
 
     @cached_property
     def tree(self) -> Tree:
-        """The character as kernels take it."""
-        from marey.body.physics._kernels import Tree
-
-        directions = np.ascontiguousarray(self.basis.directions.transpose(1, 2, 0))
-        given = (self.skeleton.offsets, self.basis.mean, directions)
-        offsets, mean, directions = (np.array(array, dtype=np.float64, order="C") for array in given)
-        parts = (self.bones.masses, self.bones.centres, self.bones.inertias)
-        bones: list[Array] = [np.array(part, np.float64, order="C") for part in parts]
-        moving = np.abs(directions).max(axis=(1, 2), initial=0.0) > 1e-12
-        return Tree(
-            np.array(self.skeleton.parents, dtype=np.int64), offsets, mean, directions, moving, *bones
-        )
-
-    def work(self, alpha: ArrayLike) -> Work:
-        """Frames of the joints at a pose `(modes,)`, see `_kernels`."""
+        """The character as kernels take it; bodies that do not move are one with what carries them."""
         from marey.body.physics import _kernels
 
-        joints, modes = self.skeleton.joints, self.basis.modes
-        shapes = ((3, 3), (3, 3), (3,), (3,), (3, modes), (6, modes), (6, modes), (3,), (12,))
-        made = _kernels.Work(*(np.zeros((joints, *shape)) for shape in shapes))
-        _kernels.place(self.tree, np.array(checked("coordinates", alpha, (modes,))), made)
+        basis, bones, skeleton = self.basis, self.bones, self.skeleton
+        moves = np.abs(basis.directions).max(axis=(0, 2), initial=0.0) > 1e-12
+        moves[0] = True
+        carriers = np.arange(skeleton.joints)
+        for joint in range(1, skeleton.joints):
+            if not moves[joint]:
+                carriers[joint] = carriers[skeleton.parents[joint]]
+        pose = global_frames(skeleton.parents, skeleton.offsets, basis.mean, np.zeros(3))
+        turns = so3.to_matrix(so3.multiply(so3.inverse(pose.rotations[carriers]), pose.rotations))
+        arms = pose.positions - pose.positions[carriers]
+        points = so3.rotate(so3.inverse(pose.rotations[carriers]), arms)
+        points = points + (turns @ bones.centres[..., None])[..., 0]
+        table = np.zeros((skeleton.joints, _kernels.BONE_COLUMNS))
+        table[:, _kernels.OFFSET : _kernels.MEAN] = skeleton.offsets
+        table[:, _kernels.MEAN : _kernels.MASS] = basis.mean
+        turned = turns @ bones.inertias @ turns.transpose(0, 2, 1)
+        for body in np.flatnonzero(moves):
+            own = carriers == body
+            weights = bones.masses[own]
+            centre = weights @ points[own] / weights.sum()
+            away = points[own] - centre
+            spread = (away**2).sum(axis=1)[:, None, None] * np.eye(3) - away[:, :, None] * away[:, None, :]
+            inertia = (turned[own] + weights[:, None, None] * spread).sum(axis=0)
+            table[body, _kernels.MASS :] = [weights.sum(), *centre, *inertia[np.triu_indices(3)]]
+        above = carriers[np.maximum(skeleton.parents, 0)]
+        directions = np.array(basis.directions.transpose(1, 2, 0), dtype=np.float64, order="C")
+        parents = np.stack([skeleton.parents, carriers, above], axis=1).astype(np.int64)
+        return _kernels.Tree(parents, np.flatnonzero(moves), table, directions)
+
+    def room(self) -> Work:
+        """Arrays for the sweeps of this character."""
+        from marey.body.physics._kernels import COLUMNS, Work
+
+        joints, modes, size = self.skeleton.joints, self.basis.modes, self.size
+        shapes = ((joints, COLUMNS), (joints, 3, modes), *[(joints, 6, modes)] * 2, *[(size, size)] * 2)
+        return Work(*(np.zeros(shape) for shape in shapes))
+
+    def work(self, alpha: ArrayLike) -> Work:
+        """Frames of the joints and the mass matrix at a pose `(modes,)`, see `_kernels`."""
+        from marey.body.physics import _kernels
+
+        made = self.room()
+        coordinates = np.array(checked("coordinates", alpha, (self.basis.modes,)))
+        _kernels.place(self.tree, coordinates[None], 0, made)
+        _kernels.mass_matrix(self.tree, made)
         return made
 
     def mass(self, alpha: ArrayLike) -> Array:
         """The mass matrix `(6 + modes, 6 + modes)` at a pose `(modes,)`."""
-        from marey.body.physics import _kernels
-
-        found = np.empty((self.size, self.size))
-        _kernels.mass_matrix(self.tree, self.work(alpha), found)
-        return found
+        return self.work(alpha).M
 
     def momentum(self, alpha: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
         """Momentum M v `(6 + modes,)`, and the quadratic forces `(6 + modes,)`: ∂T/∂g at fixed v."""
         from marey.body.physics import _kernels
 
-        p, force = np.empty(self.size), np.empty(self.size)
-        velocity = np.array(checked("velocity", v, (self.size,)))
-        _kernels.momenta(self.tree, self.work(alpha), velocity, p, force)
-        return p, force
+        work, vectors = self.work(alpha), np.zeros((_kernels.GIVEN, self.size))
+        vectors[_kernels.NEW] = checked("velocity", v, (self.size,))
+        _kernels.quadratic_forces(self.tree, work, vectors)
+        return work.M @ vectors[_kernels.NEW], vectors[_kernels.FORCE]
 
     def kinetic(self, alpha: ArrayLike, v: ArrayLike) -> float:
         """Kinetic energy, joules."""
-        return 0.5 * float(self.momentum(alpha, v)[0] @ np.asarray(v))
+        return 0.5 * float(self.mass(alpha) @ np.asarray(v) @ np.asarray(v))
 
     def gravity_force(self, rotation: ArrayLike, alpha: ArrayLike, gravity: ArrayLike = GRAVITY) -> Array:
-        """The generalised force `(6 + modes,)` of gravity with the root turned by `rotation` `(4,)`."""
-        from marey.body.physics import _kernels
+        """The generalised force `(6 + modes,)` of gravity with the root turned by `rotation` `(4,)`.
 
-        force = np.zeros(self.size)
+        It is what gives the root, and with it all bones, the acceleration of gravity.
+        """
         turned = so3.rotate(so3.inverse(rotation), np.asarray(gravity, dtype=np.float64))
-        _kernels.weight(self.tree, self.work(alpha), turned, force)
-        return force
+        return np.asarray(self.mass(alpha)[:, 3:6] @ turned)
 
     def centre_of_mass(self, rotation: ArrayLike, place: ArrayLike, alpha: ArrayLike) -> Array:
         """The centre of mass `(3,)` in the world, metres."""
-        weights = self.bones.masses / self.bones.masses.sum()
-        return np.asarray(place) + so3.rotate(rotation, weights @ self.work(alpha).C)
+        M = self.mass(alpha)
+        # M of angular and linear velocity is the mass times the matrix of the cross product with the centre.
+        centre = np.array([M[4, 2], M[5, 0], M[3, 1]]) / M[3, 3]
+        return np.asarray(place) + so3.rotate(rotation, centre)
 
     def potential(
         self, rotation: ArrayLike, place: ArrayLike, alpha: ArrayLike, gravity: ArrayLike = GRAVITY
@@ -230,10 +268,12 @@ class PhysicalCharacter:
         from marey.body.physics import _kernels
 
         work, found = self.work(alpha), np.empty((3, self.size))
-        _kernels.mass_matrix(self.tree, work, np.empty((self.size, self.size)))
-        where = work.X[joint] + work.Q[joint] @ np.asarray(point, dtype=np.float64)
-        for row, axis in zip(found, np.eye(3), strict=True):
-            _kernels.point_row(work, joint, where, axis, row)
+        frame = work.frames[joint]
+        turn, here = frame[_kernels.Q : _kernels.D].reshape(3, 3), frame[_kernels.X : _kernels.C]
+        x, y, z = here + turn @ np.asarray(point, dtype=np.float64)
+        body = int(self.tree.parents[joint, 1])
+        for row, (u, v, w) in enumerate(np.eye(3)):
+            _kernels.point_row(work, body, (x, y, z), (u, v, w), found, row)
         return found
 
 

@@ -11,23 +11,28 @@ Gauss–Seidel.
 from __future__ import annotations
 
 import math
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import Array, FloatArray, Integers
+from marey._arrays import Array, FloatArray
 from marey._report import Report, Result
 from marey._work import Progress
-from marey.body.anatomy import anatomy, end_effectors
+from marey.body.anatomy import end_effectors
 from marey.body.kinematics import global_frames
+from marey.body.limits.learned import LearnedLimits
 from marey.body.limits.limits import CompiledLimits, EllipsoidLimits
 from marey.body.motion import Motion
 from marey.body.physics.inertia import Bones
+from marey.body.physics.projection import Projection
 from marey.body.physics.reduced import GRAVITY, Basis, PhysicalCharacter
+from marey.body.physics.shapes import Shapes, planes
 from marey.body.pose_model import PoseModel
 from marey.errors import InputError
 from marey.geometry import rotations as so3
@@ -37,6 +42,7 @@ if TYPE_CHECKING:
 
 INTEGRATORS = ("variational", "exact", "constant", "identity", "naive")
 DAMPINGS = ("uniform", "kinematic", "energetic")
+GROUPS = ("se3", "so3xr3")
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,13 @@ class SimulationSettings:
         restitution: share of the speed with which the ground is left again.
         margin: of a limit's excess, from which on it bounds the velocity.
         sweeps: of Gauss–Seidel, at most.
+        tolerance: m/s, change of a velocity below which the sweeps end.
+        drift: share of a contact's or limit's error that is taken back in one step.
+        stabilise: whether places are corrected as well after each step (Cline and Pai 2003), instead of only
+            where contacts bend too much within one. Velocities are not touched, so momentum about a point
+            then changes.
+        group: the root's, "se3", or "so3xr3" as published.
+        planes: further planes `(nx, ny, nz, offset)`: allowed is n·x >= offset.
     """
 
     step: float = 0.01
@@ -67,11 +80,17 @@ class SimulationSettings:
     restitution: float = 0.0
     margin: float = 0.4
     sweeps: int = 200
+    tolerance: float = 1e-7
+    drift: float = 0.2
+    stabilise: bool = False
+    group: str = "se3"
+    planes: tuple[tuple[float, float, float, float], ...] = ()
 
     def __post_init__(self) -> None:
         for name, value, names in (
             ("integrator", self.integrator, INTEGRATORS),
             ("damping", self.damping, DAMPINGS),
+            ("group", self.group, GROUPS),
         ):
             if value not in names:
                 raise InputError(f"{name} {value!r}: one of {', '.join(names)}")
@@ -89,14 +108,60 @@ class Push(NamedTuple):
     impulse: ArrayLike
 
 
+class Ball(NamedTuple):
+    """A ball that flies and bounces off bodies and planes, without spin.
+
+    Args:
+        place, velocity: `(3,)`, where it is in the beginning, m and m/s.
+        mass: kilograms.
+        radius: metres.
+        restitution: share of the speed with which it bounces.
+    """
+
+    place: ArrayLike
+    velocity: ArrayLike
+    mass: float = 0.5
+    radius: float = 0.1
+    restitution: float = 0.5
+
+    @classmethod
+    def thrown(
+        cls, target: ArrayLike, velocity: ArrayLike, time: float, *, gravity: bool = True, **given: float
+    ) -> Ball:
+        """A ball that passes a point `(3,)` after `time` seconds with a velocity `(3,)`."""
+        pull, speed = np.array(GRAVITY) * gravity, np.asarray(velocity, dtype=np.float64)
+        begin = np.asarray(target) - time * speed + 0.5 * time**2 * pull
+        return cls(begin, speed - time * pull, **given)
+
+
+class Throw(NamedTuple):
+    """A ball that is where a joint begins, `time` seconds later, with a velocity `(3,)` m/s."""
+
+    joint: str
+    time: float
+    velocity: ArrayLike
+    mass: float = 0.5
+    radius: float = 0.1
+
+
+class Pin(NamedTuple):
+    """A point `(3,)` in a joint's frame that is held at a place `(3,)` in the world."""
+
+    joint: str
+    place: ArrayLike
+    point: ArrayLike = (0.0, 0.0, 0.0)
+
+
 class State(NamedTuple):
-    """Configuration and velocity of a character.
+    """Configuration and velocity of a character, and all else that the next step depends on.
 
     Args:
         rotation, place: `(4,)`, `(3,)`, of the root in the world.
         alpha: `(modes,)`, coordinates of the pose.
         velocity: `(6 + modes,)`, the root's twist (angular, linear) in its frame, rates of coordinates.
-        momentum: `(6 + modes,)`, M v at the last step's beginning; None for M v here.
+        momentum: `(6 + modes,)`, M v at the last step's start; None for M v here.
+        multipliers: `(slots,)`, impulses of contacts and limits, where the next solve starts; None for 0.
+        balls: `(balls, 6)`, places and velocities; None for where they begin.
     """
 
     rotation: FloatArray
@@ -104,6 +169,8 @@ class State(NamedTuple):
     alpha: FloatArray
     velocity: FloatArray
     momentum: FloatArray | None = None
+    multipliers: FloatArray | None = None
+    balls: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,21 +178,38 @@ class Trajectory:
     """What was recorded, a row a step.
 
     Args:
-        kinetic: `(steps,)`, joules.
-        linear, angular: `(steps, 3)`, momenta about the world's origin.
-        support: `(steps,)`, N·s, pushes of the ground.
+        kinetic, potential: `(steps,)`, joules, of the character.
+        linear, angular: `(steps, 3)`, its momenta about the world's origin.
+        support: `(steps,)`, N·s, pushes of the planes.
+        multipliers: `(steps, slots)`, impulses: normal and two tangents a contact point, planes one after
+            the other; limits; pins.
         rotations, places, coordinates: configurations `(steps, …)` after each step.
+        balls: `(steps, balls, 6)`, places and velocities after each step.
         state: the last one.
     """
 
     kinetic: Array
+    potential: Array
     linear: Array
     angular: Array
     support: Array
+    multipliers: Array
     rotations: Array
     places: Array
     coordinates: Array
+    balls: Array
     state: State
+
+    @classmethod
+    def of(cls, record: Array, multipliers: Array, state: State, modes: int) -> Trajectory:
+        """What kernels recorded, `(steps, 16 + modes + 6 balls)`, in parts."""
+        kinetic, potential, linear, angular, support, turns, places, coordinates, balls = np.split(
+            record, [1, 2, 5, 8, 9, 13, 16, 16 + modes], axis=1
+        )
+        return cls(
+            kinetic[:, 0], potential[:, 0], linear, angular, support[:, 0], multipliers, turns, places,
+            coordinates, balls.reshape(len(record), -1, 6), state,
+        )  # fmt: skip
 
 
 class Simulator:
@@ -136,27 +220,39 @@ class Simulator:
         character: PhysicalCharacter,
         settings: SimulationSettings | None = None,
         limits: CompiledLimits | None = None,
+        *,
+        balls: Sequence[Ball] = (),
+        pins: Sequence[Pin] = (),
     ) -> None:
         self.character, self.settings = character, settings or SimulationSettings()
         self.limits: CompiledLimits = EllipsoidLimits.none() if limits is None else limits
-        self.spheres = contact_spheres(character)
-        self._scene = self._make_scene()
+        self.balls, self.pins = tuple(balls), tuple(pins)
+        self.shapes = Shapes.of(character)
+        self._scene = self._make_scene(self.settings)
 
-    def _make_scene(self) -> Scene:
+    def _make_scene(self, settings: SimulationSettings) -> Scene:
         from marey.body.physics._step_kernels import Scene
 
-        settings, limits, skeleton = self.settings, self.limits, self.character.skeleton
-        numbers = (settings.step, settings.rate, min(settings.friction, 1e9), settings.restitution)
-        choices = [INTEGRATORS.index(settings.integrator), DAMPINGS.index(settings.damping), settings.ground]
-        ends = [end.joint for end in end_effectors(skeleton)]
-        carriers, points, radii = self.spheres
+        limits, skeleton, shapes = self.limits, self.character.skeleton, self.shapes
+        numbers = [settings.step, settings.rate, min(settings.friction, 1e9), settings.restitution]
+        numbers += [settings.margin, settings.tolerance, settings.drift]
+        choices = [INTEGRATORS.index(settings.integrator), DAMPINGS.index(settings.damping)]
+        choices += [GROUPS.index(settings.group), limits.kind, settings.sweeps, settings.stabilise]
+        ends = [int(self.character.tree.parents[end.joint, 1]) for end in end_effectors(skeleton)]
+        pins = [
+            [skeleton.index(pin.joint), *np.asarray(pin.point), *np.asarray(pin.place)] for pin in self.pins
+        ]
+        balls = [[ball.mass, ball.radius, ball.restitution] for ball in self.balls]
         return Scene(
-            np.array([*numbers, settings.margin, settings.floor]),
-            np.array([*choices, limits.kind, settings.sweeps], dtype=np.int64),
+            np.array(numbers),
+            np.array(choices, dtype=np.int64),
             np.array(GRAVITY) * settings.gravity,
-            carriers,
-            points,
-            radii,
+            planes(settings),
+            shapes.carriers,
+            shapes.spheres,
+            shapes.capsules,
+            np.array(balls, dtype=np.float64).reshape(-1, 3),
+            np.array(pins, dtype=np.float64).reshape(-1, 7),
             np.array(ends, dtype=np.int64),
             np.array(limits.joints, dtype=np.int64),
             np.array(limits.centres, dtype=np.float64),
@@ -166,86 +262,147 @@ class Simulator:
 
     def run(self, state: State, steps: int, pushes: Sequence[Push] = ()) -> Trajectory:
         """The next `steps` steps; an error if the motion becomes too fast for the step."""
-        from marey.body.physics import _step_kernels
-
-        character, h = self.character, self.settings.step
-        q, x, alpha, v = (np.array(part, dtype=np.float64) for part in state[:4])
-        given = character.momentum(alpha, v)[0] if state.momentum is None else state.momentum
-        p, record = np.array(given), np.empty((steps, 15 + character.basis.modes))
-        index = character.skeleton.index
-        blows = [[round(b.time / h), index(b.joint), 0, 0, 0, *np.asarray(b.impulse)] for b in pushes]
-        impulses = np.array(blows, dtype=np.float64).reshape(-1, 8)
-        done = _step_kernels.advance(
-            character.tree,
-            character.work(alpha),
-            self._scene,
-            self._room(),
-            q,
-            x,
-            alpha,
-            v,
-            p,
-            impulses,
-            record,
-        )
-        if done < steps or not np.isfinite(record).all():
-            raise InputError(
-                f"the simulation failed after {done * h:.3g} s: use a shorter step or more damping"
-            )
-        kinetic, linear, angular, support, *path = np.split(record, [1, 4, 7, 8, 12, 15], axis=1)
-        end = State(q, x, alpha, v, p)
-        return Trajectory(kinetic[:, 0], linear, angular, support[:, 0], path[0], path[1], path[2], state=end)
+        return self.run_many([state], steps, [pushes], jobs=1)[0]
 
     def step(self, state: State, pushes: Sequence[Push] = ()) -> State:
         """The state one step later."""
         return self.run(state, 1, pushes).state
 
+    def run_many(
+        self,
+        states: Sequence[State],
+        steps: int,
+        pushes: Sequence[Sequence[Push]] = (),
+        *,
+        jobs: int | None = None,
+    ) -> list[Trajectory]:
+        """The next steps of many characters, which do not meet each other.
+
+        Args:
+            pushes: a list for each character, or none at all.
+            jobs: threads; as many as there are cores if None.
+        """
+        from marey.body.physics import _step_kernels
+
+        h, modes, count = self.settings.step, self.character.basis.modes, len(states)
+        state, scene, index = self._gathered(states), self._scene, self.character.skeleton.index
+        blows = [
+            [round(b.time / h), i, index(b.joint), 0, 0, 0, *np.asarray(b.impulse, dtype=np.float64)]
+            for i, own in enumerate(pushes)
+            for b in own
+        ]
+        impulses = np.array(blows, dtype=np.float64).reshape(-1, 9)
+        record = np.empty((count, steps, 16 + modes + 6 * len(self.balls)))
+        multipliers = np.empty((count, steps, state.kept.shape[1]))
+        threads = min(count, jobs or os.cpu_count() or 1)
+        edges = np.linspace(0, count, threads + 1).astype(int)
+
+        def some(first: int, last: int) -> int:
+            work, room = self.character.room(), self._room()
+            done = _step_kernels.advance(
+                self.character.tree,
+                work,
+                scene,
+                room,
+                state,
+                impulses,
+                first,
+                last,
+                False,
+                record,
+                multipliers,
+            )
+            return int(done)
+
+        if threads > 1:
+            with ThreadPoolExecutor(threads) as pool:
+                done = min(pool.map(some, edges[:-1], edges[1:]))
+        else:
+            done = some(0, count)
+        if done < steps or not np.isfinite(record).all():
+            raise InputError(
+                f"the simulation failed after {done * h:.3g} s: use a shorter step or more damping"
+            )
+        return [
+            Trajectory.of(record[i], multipliers[i], State(*(part[i] for part in state)), modes)
+            for i in range(count)
+        ]
+
+    def _gathered(self, states: Sequence[State]) -> Any:
+        """Copies of states as kernels take them."""
+        from marey.body.physics import _step_kernels
+
+        modes, size, slots, balls = self.character.basis.modes, self.character.size, self._slots(), self.balls
+        begin = [np.concatenate([np.asarray(ball.place), np.asarray(ball.velocity)]) for ball in balls]
+        parts: list[Array] = [np.zeros((len(states), width)) for width in (4, 3, modes, size, size, slots)]
+        parts[4][:] = np.nan
+        parts.append(np.tile(np.reshape(begin, (len(balls), 6)), (len(states), 1, 1)))
+        made = _step_kernels.State(*parts)
+        for i, state in enumerate(states):
+            for rows, given in zip(made, state, strict=True):
+                if given is not None:
+                    rows[i] = given
+        return made
+
+    def _slots(self) -> int:
+        """Places for multipliers that the next step starts with."""
+        scene = self._scene
+        return 3 * len(scene.planes) * len(scene.carriers) + len(scene.limited) + 3 * len(scene.pins)
+
     def _room(self) -> Solve:
         from marey.body.physics._step_kernels import Solve
 
-        size, rows = self.character.size, 3 * len(self.spheres[0]) + len(self.limits.joints)
-        square, wide = (size, size), (rows, size)
-        M, L, vectors, J, W, row = (
-            np.zeros(shape) for shape in (square, square, (4, size), wide, wide, (rows, 3))
+        balls = len(self.balls)
+        rows = self._slots() + balls * (len(self._scene.bones) + len(self._scene.planes))
+        width = -(-(self.character.size + 3 * balls) // 4) * 4
+        vectors, J, root, row = (
+            np.zeros(shape) for shape in ((6, width + 1), (rows, width), (rows, 6), (rows, 4))
         )
-        return Solve(M, L, vectors, J, W, row, np.zeros(rows, dtype=np.int64))
+        kinds, marks = np.zeros((rows, 2), dtype=np.int64), np.zeros(self._slots(), dtype=np.int64)
+        ahead, frames = np.zeros((1, self.character.basis.modes)), np.zeros_like(self.character.room().frames)
+        return Solve(vectors, J, root, row, kinds, marks, ahead, frames)
+
+    def settle(self, state: State, *, iterations: int = 20) -> State:
+        """The state moved to where contacts, limits and pins hold, in the metric of the mass."""
+        from marey.body.physics import _step_kernels
+
+        found, work, room = self._gathered([state]), self.character.room(), self._room()
+        nothing, record = (
+            np.empty((0, 9)),
+            np.empty((1, iterations, 16 + found.alpha.shape[1] + 6 * len(self.balls))),
+        )
+        kept = np.empty((1, iterations, 0))
+        _step_kernels.advance(
+            self.character.tree, work, self._scene, room, found, nothing, 0, 1, True, record, kept
+        )
+        return state._replace(rotation=found.q[0], place=found.x[0], alpha=found.alpha[0], momentum=None)
+
+    def problem(self, state: State) -> Projection:
+        """What the step "constant" solves for the new velocity of a state, see :class:`Projection`."""
+        from marey.body.physics import _step_kernels
+
+        scene = self._make_scene(replace(self.settings, integrator="constant", sweeps=0))
+        found = self._gathered([state._replace(multipliers=None)])
+        work, room, nothing = self.character.room(), self._room(), np.empty((0, 9))
+        rows = _step_kernels.step(
+            self.character.tree, work, scene, room, found, 0, nothing, 0, np.empty((1, 1, 9)), False
+        )
+        size = self.character.size
+        U = np.triu(work.U)
+        J = room.J[:rows, :size] @ U
+        return Projection(U.T @ U, found.v[0], J, room.row[:rows, 0].copy(), room.kind[:rows, 0].copy())
 
     def penetration(self, trajectory: Trajectory) -> Array:
-        """Metres `(steps,)` by which the deepest contact sphere is below the ground."""
+        """Metres `(steps,)` by which the deepest shape is behind a plane."""
         basis, skeleton = self.character.basis, self.character.skeleton
         rotations = basis.decode(trajectory.coordinates)
         rotations[:, 0] = trajectory.rotations
         pose = global_frames(skeleton.parents, skeleton.offsets, rotations, trajectory.places)
-        carriers, points, radii = self.spheres
-        centres = pose.positions[:, carriers] + so3.rotate(pose.rotations[:, carriers], points)
-        return np.asarray(np.maximum((self.settings.floor + radii - centres[..., 1]).max(axis=1), 0.0))
-
-
-def contact_spheres(character: PhysicalCharacter) -> tuple[Integers, Array, Array]:
-    """Spheres that touch the ground: joints `(n,)`, centres in their frames `(n, 3)`, radii `(n,)`, metres.
-
-    One at the far end of every bone, and one at the root; four corners a foot, without radius.
-    """
-    skeleton, bones = character.skeleton, character.bones
-    feet = {leg.end for leg in anatomy(skeleton).legs} | {leg.tip for leg in anatomy(skeleton).legs}
-    carriers, points, radii = [0], [np.zeros(3)], [0.08]
-    for joint in range(1, skeleton.joints):
-        if joint not in feet and np.linalg.norm(bones.tips[joint]) > 0.03:
-            carriers.append(joint)
-            points.append(bones.tips[joint])
-            radii.append(bones.radii[joint])
-    low = skeleton.rest_positions()[:, 1]
-    forward = anatomy(skeleton).forward
-    side = np.cross([0.0, 1.0, 0.0], forward)
-    for leg in anatomy(skeleton).legs:
-        ball = leg.tip if leg.tip >= 0 else leg.end
-        sole = min(low[ball], low[leg.end] - 0.03) - 0.02
-        for joint, along in ((leg.end, -0.04), (ball, 0.06)):
-            for across in (-0.04, 0.04):
-                carriers.append(joint)
-                points.append(along * forward + across * side + [0.0, sole - low[joint], 0.0])
-                radii.append(0.0)
-    return np.array(carriers, dtype=np.int64), np.array(points), np.array(radii, dtype=np.float64)
+        carriers, spheres = self.shapes.carriers, self.shapes.spheres
+        centres = pose.positions[:, carriers] + so3.rotate(pose.rotations[:, carriers], spheres[:, :3])
+        made = self._scene.planes
+        gaps = centres @ made[:, :3].T - made[:, 3] - spheres[:, 3:]
+        return np.asarray(np.maximum(-gaps.min(axis=(1, 2), initial=0.0), 0.0))
 
 
 @dataclass(frozen=True)
@@ -280,8 +437,10 @@ def simulate(
     start: float = 0.0,
     height: float = 0.0,
     pushes: Sequence[Push] = (),
-    limits: CompiledLimits | None = None,
+    throws: Sequence[Throw] = (),
+    limits: LearnedLimits | CompiledLimits | None = None,
     mass: float | None = None,
+    masses: Mapping[str, float] | None = None,
     basis: str = "geodesics",
     settings: SimulationSettings | None = None,
     progress: Progress | None = None,
@@ -294,8 +453,9 @@ def simulate(
         seconds: how long.
         start: seconds into the clip.
         height: metres to lift it by before.
-        limits: of the joints, such as learned ones.
-        mass: kilograms.
+        throws: balls.
+        limits: of the joints, such as :func:`marey.body.limits.learn` gives; none if None.
+        mass, masses: kilograms, of the body and of single bones by name.
         basis: "geodesics", "hybrid" (legs move by themselves as well) or "full" (no pose model).
 
     >>> import marey
@@ -311,13 +471,22 @@ def simulate(
     poses = PoseModel.fit([motion], modes=min(20, motion.frames - 1)) if model is None else model
     if poses.skeleton.names != motion.skeleton.names:
         raise InputError("the model's joints are not those of the clip")
-    bases = {"geodesics": Basis.geodesics, "hybrid": Basis.hybrid}
-    if basis not in (*bases, "full"):
-        raise InputError(f"basis {basis!r}: one of {', '.join(bases)}, full")
-    made = Basis.full(Basis.geodesics(poses).mean) if basis == "full" else bases[basis](poses)
-    character = PhysicalCharacter(motion.skeleton, made, Bones.of(motion.skeleton, mass=mass))
-    simulator = Simulator(character, options, limits)
+    bases = {"geodesics": Basis.geodesics, "hybrid": Basis.hybrid, "full": Basis.moving}
+    if basis not in bases:
+        raise InputError(f"basis {basis!r}: one of {', '.join(bases)}")
+    made = bases[basis](poses)
+    character = PhysicalCharacter(motion.skeleton, made, Bones.of(motion.skeleton, mass=mass, single=masses))
     state = initial_state(character, motion, start, height)
+    places = motion.positions()[round(start * motion.frame_rate)] + [0.0, height, 0.0]
+    balls = [
+        Ball.thrown(places[motion.skeleton.index(t.joint)], t.velocity, t.time, gravity=options.gravity,
+                    mass=t.mass, radius=t.radius)
+        for t in throws
+    ]  # fmt: skip
+    bounds = limits.of(motion.skeleton) if isinstance(limits, LearnedLimits) else limits
+    simulator = Simulator(character, options, bounds, balls=balls)
+    if options.ground:
+        state = simulator.settle(state)
     steps = round(seconds / options.step)
     simulator.run(state, 1)  # loads the compiled code
     began = time.process_time()

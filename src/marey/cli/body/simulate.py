@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from marey.cli._options import Clip, Out, Pair, Parsed, PoseModelFile, option
+from marey.cli._options import Clip, LimitsFile, Out, Pair, Parsed, PoseModelFile, option
 from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 
@@ -17,6 +17,20 @@ def _push(text: str) -> tuple[str, float, list[float]]:
     return joint.strip(), float(time), found
 
 
+def _ball(text: str) -> tuple[str, float, list[float]]:
+    """Joint, seconds, velocity, and mass and radius where given, of `JOINT@T=VX,VY,VZ[,KG[,M]]`."""
+    joint, at, rest = text.partition("@")
+    time, _, values = rest.partition("=")
+    found = [float(value) for value in values.split(",")]
+    if not (at and joint.strip() and 3 <= len(found) <= 5 and float(time) > 0 and min([*found[3:], 1]) > 0):
+        raise ValueError
+    return joint.strip(), float(time), found
+
+
+Thrown = Annotated[
+    tuple[str, float, list[float]],
+    Parsed(_ball, "write it as JOINT@T=VX,VY,VZ[,KG[,RADIUS]], velocity in m/s"),
+]
 Blow = Annotated[
     tuple[str, float, list[float]], Parsed(_push, "write it as JOINT@T=IX,IY,IZ, impulse in N·s")
 ]
@@ -36,6 +50,15 @@ def simulate(
     start: float = option(0.0, "Start at this time of the clip, seconds.", "T", min=0),
     height: float = option(0.0, "Lift the character by so much first, metres.", "M", min=0),
     push: list[Blow] = option((), "Blow on a joint, impulse in N·s.", "JOINT@T=IX,IY,IZ"),
+    ball: list[Thrown] = option(
+        (),
+        "Throw a ball at where a joint begins: there at T with this velocity.",
+        "JOINT@T=VX,VY,VZ[,KG[,M]]",
+    ),
+    limits: LimitsFile | None = option(None, "Joint limits (marey body limits).", "LIMITS"),
+    basis: Literal["geodesics", "hybrid", "full"] = option(
+        "geodesics", "Coordinates: of the pose model, with free legs, or of every joint."
+    ),
     model: PoseModelFile | None = option(None, "Pose model (marey body fit); else learned from IN.", "MODEL"),
     integrator: Literal["variational", "exact", "constant", "identity", "naive"] = option(
         "variational", "How time is stepped."
@@ -51,9 +74,10 @@ def simulate(
     Examples:
         marey body simulate walk.bvh drop.bvh --height 1
         marey body simulate walk.bvh hit.mp4 --push LeftHand@0.2=0,0,6
+        marey body simulate walk.bvh ball.html --ball Spine1@0.4=0,0,-12,1
         marey body simulate walk.bvh float.bvh --no-gravity --no-ground --push Head@0=3,0,0
     """
-    from marey.body.physics.simulate import Push, SimulationSettings
+    from marey.body.physics.simulate import Push, SimulationSettings, Throw
     from marey.body.physics.simulate import simulate as simulated
 
     try:
@@ -65,6 +89,8 @@ def simulate(
     )
     found = simulated(
         motion, model=model, seconds=seconds, start=start, height=height,
-        pushes=[Push(*blow) for blow in push], mass=mass, settings=settings,
+        pushes=[Push(*blow) for blow in push],
+        throws=[Throw(joint, time, v[:3], *v[3:]) for joint, time, v in ball],
+        limits=limits, mass=mass, basis=basis, settings=settings,
     )  # fmt: skip
     return Output(found.motion, found.report)

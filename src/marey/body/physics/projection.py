@@ -1,0 +1,92 @@
+"""Velocities under constraints as a quadratic programme (Tournier 2011, sections 10.1.2 and 11.3).
+
+The new velocity is the free one, `M⁻¹ f`, projected on what the constraints allow in the metric of the
+kinetic energy: `min ½ vᵀMv - fᵀv` with `J v = b` where a row holds both ways and `J v ≥ b` where it only
+pushes. The multipliers are impulses. Solved by daqp's dual active set; where the ground rubs, tangential
+impulses are at most the friction times the normal one, which a fixed point of such programmes finds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from marey._arrays import Array, Integers
+from marey.errors import InputError
+
+# What a row of a constraint is, if not the friction of the normal row of this number.
+PUSHES, HOLDS = -1, -2
+# Added to the diagonal of J M⁻¹ Jᵀ, relative: rows of eight corners on two feet depend on each other.
+SOFTNESS = 1e-12
+
+
+class Projected(NamedTuple):
+    """The new velocity `(size,)` and the multipliers `(rows,)`, impulses."""
+
+    velocity: Array
+    multipliers: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """A velocity to be projected.
+
+    Args:
+        mass: `(size, size)`, positive definite.
+        free: `(size,)`, the velocity without constraints.
+        J: `(rows, size)`.
+        bounds: `(rows,)`.
+        kinds: `(rows,)`: PUSHES, HOLDS, or the number of the normal row that bounds a row's friction.
+
+    >>> still = Projection(np.diag([2.0, 1.0]), np.array([0.0, -3.0]), np.array([[0.0, 1.0]]),
+    ...                    np.array([0.0]), np.array([PUSHES]))
+    >>> [(part.round(6) + 0.0).tolist() for part in still.solve()]
+    [[0.0, 0.0], [3.0]]
+    """
+
+    mass: Array
+    free: Array
+    J: Array
+    bounds: Array
+    kinds: Integers
+
+    def solve(self, *, friction: float = 0.8, rounds: int = 100) -> Projected:
+        """Velocity and impulses by quadratic programmes.
+
+        Args:
+            friction: Coulomb's, for rows of friction.
+            rounds: of the fixed point, at most.
+        """
+        if not len(self.J):
+            return Projected(np.array(self.free), np.empty(0))
+        W = np.linalg.solve(self.mass, self.J.T)
+        A, c = self.J @ W, self.J @ self.free - self.bounds
+        low, high = np.zeros(len(c)), np.full(len(c), np.inf)
+        low[self.kinds == HOLDS] = -np.inf
+        tangential = np.flatnonzero(self.kinds >= 0)
+        found = np.zeros(len(c))
+        for _ in range(rounds if len(tangential) else 1):
+            before = found
+            high[tangential] = friction * before[self.kinds[tangential]]
+            low[tangential] = -high[tangential]
+            found = box_programme(A, c, low, high)
+            if np.abs(found - before).max() < 1e-9 * (1 + np.abs(found).max()):
+                break
+        return Projected(self.free + W @ found, found)
+
+
+def box_programme(A: Array, c: Array, low: Array, high: Array) -> Array:
+    """`min ½ xᵀAx + cᵀx` with `low ≤ x ≤ high`, by daqp; A positive semi-definite."""
+    import daqp
+
+    count = len(c)
+    H = A + SOFTNESS * np.trace(A) / count * np.eye(count)
+    bounds = [np.clip(bound, -1e30, 1e30) for bound in (high, low)]
+    found, _, flag, _ = daqp.solve(
+        np.ascontiguousarray(H), np.array(c), np.empty((0, count)), *bounds, np.zeros(count, dtype=np.int32)
+    )
+    if flag < 1:
+        raise InputError(f"the constraints of a step cannot be met: daqp ended with {flag}")
+    return np.asarray(found)
