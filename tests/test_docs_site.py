@@ -46,7 +46,8 @@ def navigation() -> list[str]:
 
 def test_the_navigation_names_every_page_once() -> None:
     named = navigation()
-    assert sorted(named) == sorted(page.name for page in DOCS.glob("*.md"))
+    notebooks = [f"notebooks/{file.stem}.md" for file in (ROOT / "examples").glob("*.ipynb")]
+    assert sorted(named) == sorted([page.name for page in DOCS.glob("*.md")] + notebooks)
 
 
 @pytest.mark.parametrize("page", sorted(path.name for path in DOCS.glob("*.md")))

@@ -68,6 +68,7 @@ CHOICES = {
     "body fit --method": "marey.statistics.geodesics.published.METHODS",
     "body fit --metric": "marey.body.pose_model.METRICS",
     "body fit --scheme": "marey.statistics.geodesics.exact.SCHEMES",
+    "body simulate --basis": "marey.body.physics.simulate.BASES",
     "body simulate --integrator": "marey.body.physics.simulate.INTEGRATORS",
     "body ik --damping": "marey.body.ik.solver.DAMPINGS",
     "body learn --kernel": "marey.statistics.processes.covariances.KERNELS",
@@ -79,6 +80,7 @@ CHOICES = {
     "crowd animate --avoid": "marey.crowd.animation.agents.Avoid",
     "crowd capture --mask-mode": "marey.crowd.capture.capture.MASK_MODES",
     "crowd capture --method": "marey.crowd.capture.METHODS",
+    "crowd capture --scale": "marey.crowd.fields.SCALES",
     "crowd edit --basis": "marey.crowd.spectrum.Basis",
     "crowd edit --select": "marey.crowd.spectrum.Select",
     "crowd simulate --constants": "marey.crowd.simulation.pedestrians.SETS",
@@ -90,8 +92,12 @@ CHOICES = {
     "surface transition --objective": "marey.statistics.graphs.transitions.Objective",
 }
 """Where the functions list the words that these options take."""
-ONLY_OPTION = {"crowd capture --method": {"default"}, "surface distance --metric": {"skeleton"}}
-ONLY_FUNCTION = {"body filter --method": {"mask"}, "crowd simulate --constants": {"control"}}
+ONLY_OPTION = {"surface distance --metric": {"skeleton"}}
+ONLY_FUNCTION = {
+    "body filter --method": {"mask"},
+    "crowd capture --scale": {""},
+    "crowd simulate --constants": {"control"},
+}
 OF_THE_COMMAND = {
     "body fit --root-motion", "body restyle --timing", "completion shell", "crowd dataset --camera",
     "crowd dataset --scenario", "crowd dataset --shading", "crowd tile --blend", "surface graph --method",

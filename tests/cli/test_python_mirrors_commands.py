@@ -76,6 +76,8 @@ OTHERWISE = {
     "crowd dataset hold": "scene",
     "crowd dataset camera": "views",
     "crowd edit max_error": None,  # of the file written
+    "crowd evaluate line": "lines",
+    "crowd evaluate loop": "loops",
     "crowd evaluate view": "truth",
     "crowd evaluate visible": "truth",
     "crowd evaluate all_pixels": "truth",

@@ -42,7 +42,7 @@ def capture(capsys, folder, images, *options):
         capsys, "crowd", "capture", folder / "f_%d.png", "-o", out, "--method", "divcurl", "--alpha", ALPHA,
         "--size", "full", *options,
     )  # fmt: skip
-    assert (told["method"], told["alpha"], told["motion"]) == ("divcurl", ALPHA, "seen")
+    assert (told["method"], told["alpha"], told["scale"]) == ("divcurl", ALPHA, "person")
     return np.moveaxis(marey.load(out).velocities[0].astype(float), -1, 0)
 
 
@@ -130,8 +130,8 @@ def test_fields_do_not_depend_on_the_threads(tmp_path, capsys):
     for jobs in (1, 2):
         result(
             capsys, "crowd", "capture", tmp_path / "s_%03d.png", "-o", tmp_path / f"{jobs}.mry",
-            "--alpha", ALPHA, "--size", "64", "--mask", tmp_path / "mask.png", "--mask-mode", "decorrelate",
-            "--jobs", jobs,
+            "--method", "divcurl", "--alpha", ALPHA, "--size", "64", "--mask", tmp_path / "mask.png",
+            "--mask-mode", "decorrelate", "--jobs", jobs,
         )  # fmt: skip
         fields.append(marey.load(tmp_path / f"{jobs}.mry").velocities)
     assert np.array_equal(*fields)

@@ -57,7 +57,7 @@ COMMANDS = {
     "body fill": "Fill gaps of a clip, with samples of their content and its uncertainty.",
     "body steer": "Re-aim an action: hands and feet reach given points at given times.",
     "body restyle": "Replay a clip in the timing, and the style if wanted, of another clip.",
-    "body limits": "Learn how far each joint turns from clips.",
+    "body limits": "Learn how far joints turn: the smallest ellipsoid around the rotations of each.",
     "body simulate": "Let go of a character: it falls, is pushed, and keeps to the poses that were learned.",
     "body stream": "Let characters move for ever in the manner of one clip.",
     "body compress": "Store a clip in a few kilobytes, within an error you choose.",

@@ -405,6 +405,9 @@ class Simulator:
         return np.asarray(np.maximum(-gaps.min(axis=(1, 2), initial=0.0), 0.0))
 
 
+BASES = {"geodesics": Basis.geodesics, "hybrid": Basis.hybrid, "full": Basis.moving}
+
+
 @dataclass(frozen=True)
 class SimulateReport(Report):
     """What was measured; momenta drift from the last push on, relative to the largest."""
@@ -471,10 +474,9 @@ def simulate(
     poses = PoseModel.fit([motion], modes=min(20, motion.frames - 1)) if model is None else model
     if poses.skeleton.names != motion.skeleton.names:
         raise InputError("the model's joints are not those of the clip")
-    bases = {"geodesics": Basis.geodesics, "hybrid": Basis.hybrid, "full": Basis.moving}
-    if basis not in bases:
-        raise InputError(f"basis {basis!r}: one of {', '.join(bases)}")
-    made = bases[basis](poses)
+    if basis not in BASES:
+        raise InputError(f"basis {basis!r}: one of {', '.join(BASES)}")
+    made = BASES[basis](poses)
     character = PhysicalCharacter(motion.skeleton, made, Bones.of(motion.skeleton, mass=mass, single=masses))
     state = initial_state(character, motion, start, height)
     places = motion.positions()[round(start * motion.frame_rate)] + [0.0, height, 0.0]

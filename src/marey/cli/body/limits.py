@@ -12,7 +12,7 @@ def limits(
     jump: float = option(1.0, "Leave out what lies between jumps of so many radians.", "RADIANS", above=0),
     grow: float = option(1.0, "Factor on the size of the limits.", "F", above=0),
 ) -> Output:
-    """Learn how far each joint turns: the smallest ellipsoid around its rotations in some clips.
+    """Learn how far joints turn: the smallest ellipsoid around the rotations of each.
 
     Examples:
         marey body limits walk.bvh -o limits.json                  of one clip

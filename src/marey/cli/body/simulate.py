@@ -87,10 +87,7 @@ def simulate(
     settings = SimulationSettings(
         step=step, integrator=integrator, damping=damping[0], rate=rate, gravity=gravity, ground=ground
     )
-    found = simulated(
-        motion, model=model, seconds=seconds, start=start, height=height,
-        pushes=[Push(*blow) for blow in push],
-        throws=[Throw(joint, time, v[:3], *v[3:]) for joint, time, v in ball],
-        limits=limits, mass=mass, basis=basis, settings=settings,
-    )  # fmt: skip
+    pushes = [Push(*blow) for blow in push]
+    throws = [Throw(joint, time, v[:3], *v[3:]) for joint, time, v in ball]
+    found = run.call("simulating", simulated, motion, pushes=pushes, throws=throws, settings=settings)
     return Output(found.motion, found.report)

@@ -325,6 +325,7 @@ def flow_deviation(tracks: Tracks, fields: FieldSeries, *, repeat: bool = True) 
 
     Tracks and series begin together. 0 = exactly the field; NaN if it is at rest or no agent is there twice.
 
+    >>> from marey.crowd import cameras
     >>> east = FieldSeries(np.full((3, 10, 40, 2), [2.0, 0.0]), 10, homography=cameras.orthographic(0.1))
     >>> path = np.stack([0.5 + 0.1 * np.arange(10), np.full(10, -0.5)], axis=1)
     >>> round(flow_deviation(Tracks(path[:, None], 10), east), 6)
