@@ -29,6 +29,7 @@ from marey.geometry._inline_kernels import (
 FAST: dict[str, Any] = {**OPTIONS, "fastmath": {"contract", "reassoc", "nsz"}}
 INNER = {**FAST, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 # Types of the small functions: without them each constant index is compiled anew.
+TABLE, BLOCKS, NUMBERS, PAIRS = "float64[:, ::1]", "float64[:, :, ::1]", "int64[::1]", "int64[:, ::1]"
 ROWS, VECTOR = "float64[:, ::1], int64, int64", "UniTuple(float64, 3)"
 # Columns of `Work.frames`: rotation and its differential, places of joint and centre of mass, tangent vector
 # and its rate; angular velocity and velocity of the joint, angular (about the joint) and linear momentum; the
@@ -132,6 +133,20 @@ def put(v: Vector, rows: Array, i: int, at: int) -> None:
     rows[i, at], rows[i, at + 1], rows[i, at + 2] = v
 
 
+@njit(**INNER)
+def scaled(s: float, v: Vector) -> Vector:
+    """s v."""
+    return s * v[0], s * v[1], s * v[2]
+
+
+@njit(**INNER)
+def put_matrix(m: Matrix, rows: Array, i: int, at: int) -> None:
+    """Write a matrix into a row."""
+    put(m[0], rows, i, at)
+    put(m[1], rows, i, at + 3)
+    put(m[2], rows, i, at + 6)
+
+
 @njit(f"UniTuple({VECTOR}, 3)({ROWS})", **INNER)
 def symmetric(rows: Array, i: int, at: int) -> Matrix:
     """Six numbers of a row as a symmetric matrix."""
@@ -139,11 +154,17 @@ def symmetric(rows: Array, i: int, at: int) -> Matrix:
     return (a, b, c), (b, d, e), (c, e, f)
 
 
-@njit(**FAST)
-def place(tree: Tree, alpha: Array, i: int, work: Work) -> None:
-    """Frames of all joints in the root's frame, and how they turn with the coordinates `alpha[i]`."""
-    parents, bones, directions, frames, S = tree.parents, tree.bones, tree.directions, work.frames, work.S
+@njit(f"void({PAIRS}, {TABLE}, {BLOCKS}, {TABLE}, int64, boolean, {TABLE}, {BLOCKS})", **INNER)
+def place(
+    parents: Integers, bones: Array, directions: Array, alpha: Array, i: int, centred: bool, frames: Array,
+    S: Array,
+) -> None:  # fmt: skip
+    """Frames of all joints in the root's frame, and how they turn with the coordinates `alpha[i]`.
+
+    Places are from the root joint, or from the centre of mass if `centred`.
+    """
     modes = alpha.shape[1]
+    total, centre = 0.0, (0.0, 0.0, 0.0)
     for j in range(parents.shape[0]):
         turned = four(bones, j, MEAN)
         above, moves = parents[j, 0], parents[j, 1] == j and j > 0
@@ -165,10 +186,12 @@ def place(tree: Tree, alpha: Array, i: int, work: Work) -> None:
             local = matrix_product(carrier, matrix(turned))
             here = plus(triple(frames, above, X), times(carrier, triple(bones, j, OFFSET)))
         put(here, frames, j, X)
-        put(plus(here, times(local, triple(bones, j, CENTRE))), frames, j, C)
-        for r in range(3):
-            put(local[r], frames, j, Q + 3 * r)
-            put(spun[r], frames, j, D + 3 * r)
+        middle, m = plus(here, times(local, triple(bones, j, CENTRE))), bones[j, MASS]
+        put(middle, frames, j, C)
+        total += m
+        centre = plus(centre, scaled(m, middle))
+        put_matrix(local, frames, j, Q)
+        put_matrix(spun, frames, j, D)
         half = matrix_product(local, symmetric(bones, j, BONE_INERTIA))
         put((dot(half[0], local[0]), dot(half[0], local[1]), dot(half[0], local[2])), frames, j, INERTIA)
         put((dot(half[1], local[1]), dot(half[1], local[2]), dot(half[2], local[2])), frames, j, INERTIA + 3)
@@ -178,66 +201,86 @@ def place(tree: Tree, alpha: Array, i: int, work: Work) -> None:
                 x, y, z = both[0] if c == 0 else both[1] if c == 1 else both[2]
                 for a in range(modes):
                     S[j, c, a] = x * directions[j, 0, a] + y * directions[j, 1, a] + z * directions[j, 2, a]
+    if centred:
+        for j in range(parents.shape[0]):
+            for at in (X, C):
+                put(plus(triple(frames, j, at), scaled(-1.0 / total, centre)), frames, j, at)
 
 
-@njit(**FAST)
-def mass_matrix(tree: Tree, work: Work) -> None:
-    """M of the root's twist and the coordinates, and the twists T, after :func:`place`."""
-    parents, moving, bones, frames = tree.parents, tree.moving, tree.bones, work.frames
-    S, T, G, M = work.S, work.T, work.G, work.M
+@njit(f"void({PAIRS}, {NUMBERS}, {TABLE}, {TABLE}, {BLOCKS}, {BLOCKS}, {BLOCKS}, {TABLE}, boolean)", **INNER)
+def mass_matrix(
+    parents: Integers, moving: Integers, bones: Array, frames: Array, S: Array, T: Array, G: Array, M: Array,
+    centred: bool,
+) -> None:  # fmt: skip
+    """M of the root's twist and the coordinates, and the twists T, after :func:`place`.
+
+    With `centred` the linear velocity is that of the centre of mass, from which M then separates.
+    """
     modes, size, bodies = S.shape[2], M.shape[0], moving.shape[0]
-    for a in range(size):
-        for b in range(size):
-            M[a, b] = 0.0
+    M[:] = 0.0
+    T[0] = 0.0
+    G[0] = 0.0
     for i in range(bodies):
         j = moving[i]
-        above = parents[j, 2]
+        above, m = parents[j, 2], bones[j, MASS]
         x, y, z = triple(frames, j, X)
+        u, v, w = triple(frames, j, C)
         if i > 0:
             for a in range(modes):
-                s, t, u = S[j, 0, a], S[j, 1, a], S[j, 2, a]
-                T[j, 0, a] = T[above, 0, a] + s
-                T[j, 1, a] = T[above, 1, a] + t
-                T[j, 2, a] = T[above, 2, a] + u
-                T[j, 3, a] = T[above, 3, a] + y * u - z * t
-                T[j, 4, a] = T[above, 4, a] + z * s - x * u
-                T[j, 5, a] = T[above, 5, a] + x * t - y * s
-        # The body's inertia about the root's origin.
-        m = bones[j, MASS]
-        x, y, z = triple(frames, j, C)
-        xx, yy = frames[j, INERTIA] + m * (y * y + z * z), frames[j, INERTIA + 3] + m * (x * x + z * z)
-        zz, xy = frames[j, INERTIA + 5] + m * (x * x + y * y), frames[j, INERTIA + 1] - m * x * y
-        xz, yz = frames[j, INERTIA + 2] - m * x * z, frames[j, INERTIA + 4] - m * y * z
-        x, y, z = m * x, m * y, m * z
-        M[0, 0] += xx
-        M[1, 1] += yy
-        M[2, 2] += zz
-        M[1, 0] += xy
-        M[2, 0] += xz
-        M[2, 1] += yz
+                p, q, r = S[j, 0, a], S[j, 1, a], S[j, 2, a]
+                T[j, 0, a] = T[above, 0, a] + p
+                T[j, 1, a] = T[above, 1, a] + q
+                T[j, 2, a] = T[above, 2, a] + r
+                T[j, 3, a] = T[above, 3, a] + y * r - z * q
+                T[j, 4, a] = T[above, 4, a] + z * p - x * r
+                T[j, 5, a] = T[above, 5, a] + x * q - y * p
+                if centred:
+                    p, q, r = T[j, 0, a], T[j, 1, a], T[j, 2, a]
+                    G[0, 3, a] -= m * (T[j, 3, a] + q * w - r * v)
+                    G[0, 4, a] -= m * (T[j, 4, a] + r * u - p * w)
+                    G[0, 5, a] -= m * (T[j, 5, a] + p * v - q * u)
+        # The body's inertia about the origin.
+        I = symmetric(frames, j, INERTIA)
+        M[0, 0] += I[0][0] + m * (v * v + w * w)
+        M[1, 1] += I[1][1] + m * (u * u + w * w)
+        M[2, 2] += I[2][2] + m * (u * u + v * v)
+        M[1, 0] += I[0][1] - m * u * v
+        M[2, 0] += I[0][2] - m * u * w
+        M[2, 1] += I[1][2] - m * v * w
         M[3, 3] += m
-        M[3, 1] += z
-        M[3, 2] -= y
-        M[4, 2] += x
+        M[3, 1] += m * w
+        M[3, 2] -= m * v
+        M[4, 2] += m * u
+    for c in range(3, 6):
         for a in range(modes):
-            r, s, t, u, v, w = T[j, 0, a], T[j, 1, a], T[j, 2, a], T[j, 3, a], T[j, 4, a], T[j, 5, a]
-            G[j, 0, a] = xx * r + xy * s + xz * t + y * w - z * v
-            G[j, 1, a] = xy * r + yy * s + yz * t + z * u - x * w
-            G[j, 2, a] = xz * r + yz * s + zz * t + x * v - y * u
-            G[j, 3, a] = m * u + s * z - t * y
-            G[j, 4, a] = m * v + t * x - r * z
-            G[j, 5, a] = m * w + r * y - s * x
+            T[0, c, a] = G[0, c, a] / M[3, 3]
+    for i in range(bodies):
+        j = moving[i]
+        m, I = bones[j, MASS], symmetric(frames, j, INERTIA)
+        u, v, w = triple(frames, j, C)
+        for a in range(modes):
+            if i > 0:
+                T[j, 3, a] += T[0, 3, a]
+                T[j, 4, a] += T[0, 4, a]
+                T[j, 5, a] += T[0, 5, a]
+            p, q, r = T[j, 0, a], T[j, 1, a], T[j, 2, a]
+            x, y = m * (T[j, 3, a] + q * w - r * v), m * (T[j, 4, a] + r * u - p * w)
+            z = m * (T[j, 5, a] + p * v - q * u)
+            G[j, 0, a] = I[0][0] * p + I[0][1] * q + I[0][2] * r + v * z - w * y
+            G[j, 1, a] = I[1][0] * p + I[1][1] * q + I[1][2] * r + w * x - u * z
+            G[j, 2, a] = I[2][0] * p + I[2][1] * q + I[2][2] * r + u * y - v * x
+            G[j, 3, a], G[j, 4, a], G[j, 5, a] = x, y, z
     for i in range(bodies - 1, 0, -1):
         j = moving[i]
         above = parents[j, 2]
+        here = triple(frames, j, X)
         for a in range(modes):
-            # S acts as a twist about the root's origin: Sᵀ (angular - X × linear).
-            r, s, t = S[j, 0, a], S[j, 1, a], S[j, 2, a]
-            x, y, z = cross((r, s, t), triple(frames, j, X))
-            x, y, z = -x, -y, -z
-            for b in range(modes):
+            # S acts as a twist about the origin: Sᵀ (angular - X × linear).
+            p, q, r = S[j, 0, a], S[j, 1, a], S[j, 2, a]
+            x, y, z = cross(here, (p, q, r))
+            for b in range(a + 1):
                 M[6 + a, 6 + b] += (
-                    r * G[j, 0, b] + s * G[j, 1, b] + t * G[j, 2, b]
+                    p * G[j, 0, b] + q * G[j, 1, b] + r * G[j, 2, b]
                     + x * G[j, 3, b] + y * G[j, 4, b] + z * G[j, 5, b]
                 )  # fmt: skip
         for c in range(6):
@@ -245,33 +288,42 @@ def mass_matrix(tree: Tree, work: Work) -> None:
                 G[above, c, a] += G[j, c, a]
     M[4, 4] = M[5, 5] = M[3, 3]
     M[4, 0], M[5, 0], M[5, 1] = -M[3, 1], -M[3, 2], -M[4, 2]
-    for a in range(modes):
-        for c in range(6):
+    for c in range(6):
+        for a in range(modes):
             M[6 + a, c] = G[0, c, a]
     for a in range(size):
         for b in range(a):
             M[b, a] = M[a, b]
 
 
-@njit(**FAST)
-def quadratic_forces(tree: Tree, work: Work, vectors: Array) -> None:
-    """∂T/∂g at fixed velocity `vectors[NEW]` into `vectors[FORCE]`, after :func:`place`.
+@njit(
+    f"void({PAIRS}, {NUMBERS}, {TABLE}, {BLOCKS}, {BLOCKS}, {TABLE}, {TABLE}, boolean)",
+    **INNER,
+)
+def quadratic_forces(
+    parents: Integers, moving: Integers, bones: Array, directions: Array, T: Array, frames: Array,
+    vectors: Array, centred: bool,
+) -> None:  # fmt: skip
+    """∂T/∂g at fixed velocity `vectors[NEW]` into `vectors[FORCE]`, after :func:`mass_matrix`.
 
     Twists and momenta of the bodies go into `frames`.
 
     One sweep to the tips and one back; the forces on the root's six coordinates are zero.
     """
-    parents, moving, bones, frames = tree.parents, tree.moving, tree.bones, work.frames
-    directions = tree.directions
     modes, bodies = directions.shape[2], moving.shape[0]
+    drift, omega = triple(vectors, NEW, 3), triple(vectors, NEW, 0)
+    u = cross(omega, triple(frames, 0, X))
+    # The motion of the centre of mass has no part in the forces.
+    if not centred:
+        u = plus(u, drift)
     for a in range(6 + modes):
         vectors[FORCE, a] = 0.0
+    for a in range(modes):
+        u = plus(u, scaled(vectors[NEW, 6 + a], (T[0, 3, a], T[0, 4, a], T[0, 5, a])))
     for n in range(bodies):
         j = moving[n]
         here = triple(frames, j, X)
-        if n == 0:
-            omega, u = triple(vectors, NEW, 0), triple(vectors, NEW, 3)
-        else:
+        if n > 0:
             above = parents[j, 2]
             omega = triple(frames, above, TWIST)
             u = plus(triple(frames, above, TWIST + 3), cross(omega, minus(here, triple(frames, above, X))))
@@ -284,17 +336,20 @@ def quadratic_forces(tree: Tree, work: Work, vectors: Array) -> None:
             omega = plus(omega, times(read(frames, j, Q), times(read(frames, j, D), (x, y, z))))
         put(omega, frames, j, TWIST)
         put(u, frames, j, TWIST + 3)
-        arm, m = minus(triple(frames, j, C), here), bones[j, MASS]
-        x, y, z = plus(u, cross(omega, arm))
-        linear = (m * x, m * y, m * z)
-        angular = plus(times(symmetric(frames, j, INERTIA), omega), cross(arm, linear))
-        put(angular, frames, j, MOMENTUM)
+        arm = minus(triple(frames, j, C), here)
+        linear = scaled(bones[j, MASS], plus(u, cross(omega, arm)))
+        put(plus(times(symmetric(frames, j, INERTIA), omega), cross(arm, linear)), frames, j, MOMENTUM)
         put(linear, frames, j, MOMENTUM + 3)
-    for n in range(bodies - 1, 0, -1):
+    for n in range(bodies - 1, -1, -1):
         j = moving[n]
-        above = parents[j, 2]
         angular, linear = triple(frames, j, MOMENTUM), triple(frames, j, MOMENTUM + 3)
-        turned = plus(cross(angular, triple(frames, j, TWIST)), cross(linear, triple(frames, j, TWIST + 3)))
+        omega, u = triple(frames, j, TWIST), triple(frames, j, TWIST + 3)
+        if centred:
+            put(plus(u, drift), frames, j, TWIST + 3)
+        if n == 0:
+            break
+        above = parents[j, 2]
+        turned = plus(cross(angular, omega), cross(linear, u))
         local = read(frames, j, Q)
         bent = dexp_rate_transposed(triple(frames, j, W), triple(frames, j, SPIN), row_times(angular, local))
         x, y, z = plus(row_times(row_times(turned, local), read(frames, j, D)), bent)
@@ -305,6 +360,16 @@ def quadratic_forces(tree: Tree, work: Work, vectors: Array) -> None:
         arm = minus(triple(frames, j, X), triple(frames, above, X))
         put(plus(triple(frames, above, MOMENTUM), plus(angular, cross(arm, linear))), frames, above, MOMENTUM)
         put(plus(triple(frames, above, MOMENTUM + 3), linear), frames, above, MOMENTUM + 3)
+
+
+@njit(**FAST)
+def evaluate(tree: Tree, alpha: Array, work: Work, vectors: Array) -> None:
+    """Frames, twists and mass matrix at a pose `(1, modes)`, from the root joint; forces at `vectors[NEW]`."""
+    parents, moving, bones, directions = tree
+    frames, S, T, G, M, _ = work
+    place(parents, bones, directions, alpha, 0, False, frames, S)
+    mass_matrix(parents, moving, bones, frames, S, T, G, M, False)
+    quadratic_forces(parents, moving, bones, directions, T, frames, vectors, False)
 
 
 @njit(**INNER)
@@ -326,21 +391,3 @@ def dexp_rate_transposed(w: Vector, rate: Vector, h: Vector) -> Vector:
         first * wh[1] + b * rh[1] + second * wwh[1] + c * both[1],
         first * wh[2] + b * rh[2] + second * wwh[2] + c * both[2],
     )
-
-
-@njit(**FAST)
-def point_row(work: Work, body: int, point: Vector, direction: Vector, rows: Array, i: int) -> None:
-    """Velocity along a direction of a point on a moving joint, in the root's frame, by v, into a row.
-
-    Twists T must be known.
-    """
-    T = work.T
-    x, y, z = cross(point, direction)
-    u, v, w = direction
-    put((x, y, z), rows, i, 0)
-    put(direction, rows, i, 3)
-    for a in range(T.shape[2]):
-        rows[i, 6 + a] = (
-            x * T[body, 0, a] + y * T[body, 1, a] + z * T[body, 2, a]
-            + u * T[body, 3, a] + v * T[body, 4, a] + w * T[body, 5, a]
-        )  # fmt: skip

@@ -216,13 +216,16 @@ class PhysicalCharacter:
 
     def work(self, alpha: ArrayLike) -> Work:
         """Frames of the joints and the mass matrix at a pose `(modes,)`, see `_kernels`."""
+        return self._swept(alpha, np.zeros(self.size))[0]
+
+    def _swept(self, alpha: ArrayLike, v: ArrayLike) -> tuple[Work, Array]:
         from marey.body.physics import _kernels
 
-        made = self.room()
+        made, vectors = self.room(), np.zeros((_kernels.GIVEN, self.size))
+        vectors[_kernels.NEW] = checked("velocity", v, (self.size,))
         coordinates = np.array(checked("coordinates", alpha, (self.basis.modes,)))
-        _kernels.place(self.tree, coordinates[None], 0, made)
-        _kernels.mass_matrix(self.tree, made)
-        return made
+        _kernels.evaluate(self.tree, coordinates[None], made, vectors)
+        return made, vectors[_kernels.FORCE]
 
     def mass(self, alpha: ArrayLike) -> Array:
         """The mass matrix `(6 + modes, 6 + modes)` at a pose `(modes,)`."""
@@ -230,12 +233,8 @@ class PhysicalCharacter:
 
     def momentum(self, alpha: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
         """Momentum M v `(6 + modes,)`, and the quadratic forces `(6 + modes,)`: ∂T/∂g at fixed v."""
-        from marey.body.physics import _kernels
-
-        work, vectors = self.work(alpha), np.zeros((_kernels.GIVEN, self.size))
-        vectors[_kernels.NEW] = checked("velocity", v, (self.size,))
-        _kernels.quadratic_forces(self.tree, work, vectors)
-        return work.M @ vectors[_kernels.NEW], vectors[_kernels.FORCE]
+        work, force = self._swept(alpha, v)
+        return work.M @ np.asarray(v), force
 
     def kinetic(self, alpha: ArrayLike, v: ArrayLike) -> float:
         """Kinetic energy, joules."""
@@ -267,14 +266,12 @@ class PhysicalCharacter:
         """Velocity `(3, 6 + modes)` by v of a point in a joint's frame, in the root's frame."""
         from marey.body.physics import _kernels
 
-        work, found = self.work(alpha), np.empty((3, self.size))
-        frame = work.frames[joint]
+        work = self.work(alpha)
+        frame, twist = work.frames[joint], work.T[int(self.tree.parents[joint, 1])]
         turn, here = frame[_kernels.Q : _kernels.D].reshape(3, 3), frame[_kernels.X : _kernels.C]
-        x, y, z = here + turn @ np.asarray(point, dtype=np.float64)
-        body = int(self.tree.parents[joint, 1])
-        for row, (u, v, w) in enumerate(np.eye(3)):
-            _kernels.point_row(work, body, (x, y, z), (u, v, w), found, row)
-        return found
+        at = here + turn @ np.asarray(point, dtype=np.float64)
+        moved = twist[3:] + np.cross(twist[:3], at, axis=0)
+        return np.concatenate([np.cross(np.eye(3), at, axis=0), np.eye(3), moved], axis=1)
 
 
 def world_momenta(rotation: ArrayLike, place: ArrayLike, momentum: ArrayLike) -> Momenta:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 INTEGRATORS = ("variational", "exact", "constant", "identity", "naive")
 DAMPINGS = ("uniform", "kinematic", "energetic")
-GROUPS = ("se3", "so3xr3")
+GROUPS = ("centre", "se3", "so3xr3")
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class SimulationSettings:
     tolerance: float = 1e-7
     drift: float = 0.2
     stabilise: bool = False
-    group: str = "se3"
+    group: str = "centre"
     planes: tuple[tuple[float, float, float, float], ...] = ()
 
     def __post_init__(self) -> None:
@@ -236,6 +236,7 @@ class Simulator:
         limits, skeleton, shapes = self.limits, self.character.skeleton, self.shapes
         numbers = [settings.step, settings.rate, min(settings.friction, 1e9), settings.restitution]
         numbers += [settings.margin, settings.tolerance, settings.drift]
+        numbers += [pull * settings.gravity for pull in GRAVITY]
         choices = [INTEGRATORS.index(settings.integrator), DAMPINGS.index(settings.damping)]
         choices += [GROUPS.index(settings.group), limits.kind, settings.sweeps, settings.stabilise]
         ends = [int(self.character.tree.parents[end.joint, 1]) for end in end_effectors(skeleton)]
@@ -246,7 +247,6 @@ class Simulator:
         return Scene(
             np.array(numbers),
             np.array(choices, dtype=np.int64),
-            np.array(GRAVITY) * settings.gravity,
             planes(settings),
             shapes.carriers,
             shapes.spheres,
@@ -354,13 +354,18 @@ class Simulator:
 
         balls = len(self.balls)
         rows = self._slots() + balls * (len(self._scene.bones) + len(self._scene.planes))
-        width = -(-(self.character.size + 3 * balls) // 4) * 4
-        vectors, J, root, row = (
-            np.zeros(shape) for shape in ((6, width + 1), (rows, width), (rows, 6), (rows, 4))
+        width, modes = self.character.size + 3 * balls, self.character.basis.modes
+        vectors, J, A, B, line, spot, ahead = (
+            np.zeros(shape)
+            for shape in (
+                (6, width + 1), (width, rows), (rows, rows), (rows, rows + 1), (5, rows), (rows, 6), (1, modes)
+            )
+        )  # fmt: skip
+        kind, mark, order = (
+            np.zeros(shape, dtype=np.int64) for shape in ((rows, 4), self._slots() + 1, rows)
         )
-        kinds, marks = np.zeros((rows, 2), dtype=np.int64), np.zeros(self._slots(), dtype=np.int64)
-        ahead, frames = np.zeros((1, self.character.basis.modes)), np.zeros_like(self.character.room().frames)
-        return Solve(vectors, J, root, row, kinds, marks, ahead, frames)
+        frames = np.zeros_like(self.character.room().frames)
+        return Solve(vectors, J, A, B, line, spot, kind, mark, order, ahead, frames)
 
     def settle(self, state: State, *, iterations: int = 20) -> State:
         """The state moved to where contacts, limits and pins hold, in the metric of the mass."""
@@ -381,16 +386,21 @@ class Simulator:
         """What the step "constant" solves for the new velocity of a state, see :class:`Projection`."""
         from marey.body.physics import _step_kernels
 
-        scene = self._make_scene(replace(self.settings, integrator="constant", sweeps=0))
-        found = self._gathered([state._replace(multipliers=None)])
-        work, room, nothing = self.character.room(), self._room(), np.empty((0, 9))
-        rows = _step_kernels.step(
-            self.character.tree, work, scene, room, found, 0, nothing, 0, np.empty((1, 1, 9)), False
+        alone = Simulator(
+            self.character,
+            replace(self.settings, integrator="constant", sweeps=0, stabilise=False),
+            self.limits,
+            pins=self.pins,
         )
-        size = self.character.size
-        U = np.triu(work.U)
-        J = room.J[:rows, :size] @ U
-        return Projection(U.T @ U, found.v[0], J, room.row[:rows, 0].copy(), room.kind[:rows, 0].copy())
+        found = self._gathered([state._replace(multipliers=None, balls=None)])
+        work, room, record = self.character.room(), alone._room(), np.empty((1, 1, 16 + alone.character.basis.modes))
+        _step_kernels.advance(
+            self.character.tree, work, alone._scene, room, found, np.empty((0, 9)), 0, 1, False, record,
+            np.empty((1, 1, 0)),
+        )  # fmt: skip
+        rows, size = int(room.mark[-1]), self.character.size
+        U, line, kind = np.triu(work.U), room.line[:, :rows], room.kind[:rows, 0].copy()
+        return Projection(U.T @ U, found.v[0], room.J[:size, :rows].T @ U, line[_step_kernels.BOUND].copy(), kind)
 
     def penetration(self, trajectory: Trajectory) -> Array:
         """Metres `(steps,)` by which the deepest shape is behind a plane."""
