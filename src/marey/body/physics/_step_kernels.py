@@ -80,15 +80,18 @@ PUSHES, HOLDS = -1, -2
 # the ball, or that there is none, or that the row is of a limit.
 SORT, SLOT, BODY, BALL = range(4)
 NONE, LIMIT = -1, -2
-# Rows of `Solve.line`: multiplier, speed beyond the bound, bound, bound without what gaps differ by, change.
-PUSH, SPEED, BOUND, BASE, CHANGE = range(5)
+# Rows of `Solve.line`: multiplier, speed beyond the bound, bound, bound without what gaps differ by, change,
+# most friction.
+PUSH, SPEED, BOUND, BASE, CHANGE, MOST = range(6)
 # Columns of `Solve.spot`: point and direction in the root's frame.
 AT, ALONG = 0, 3
 # Metres and metres per second: gaps that always count as contacts, speeds below which nothing bounces, and
 # the fastest correction of drift.
 NEAR, REST, FASTEST = 0.01, 0.3, 2.0
 # Added to the diagonal of the rows' matrix, relative: rows of corners of one foot depend on each other.
-SOFTNESS = 1e-9
+SOFTNESS = 1e-8
+# After so many sweeps bounds of friction are kept until the rest is solved, and then moved by this share.
+COUPLED, MOVED = 12, 0.5
 
 
 class Scene(NamedTuple):
@@ -128,7 +131,7 @@ class Solve(NamedTuple):
         vectors: `(6, width + 1)`.
         J: `(width, rows)`, columns are rows in the coordinates in which the mass matrix is the identity.
         A, B: `(rows, rows)`, `(rows, rows + 1)`: A = J M⁻¹ Jᵀ, and room for equations.
-        line, spot, kind: `(5, rows)`, `(rows, 6)`, `(rows, 4)`: see above.
+        line, spot, kind: `(6, rows)`, `(rows, 6)`, `(rows, 4)`: see above.
         mark: `(slots + 1,)`, whether a contact has rows, and which; the last is how many rows there are.
         order: `(rows,)`, which equation a row is.
         ahead, frames: `(1, modes)`, `(joints, …)`: pose and frames at the end of the step.
@@ -260,21 +263,30 @@ def project(
             for r in range(rows):
                 line[SPEED, r] += value * A[q, r]
     for sweep in range(sweeps):
-        largest = 0.0
+        kept, largest = sweep >= COUPLED, 0.0
         for r in range(rows):
             old = line[PUSH, r]
-            new = bounded(line, kind, r, old - line[SPEED, r] / A[r, r], friction)
+            if kind[r, SORT] >= 0 and sweep <= COUPLED:
+                line[MOST, r] = friction * line[PUSH, kind[r, SORT]]
+            new = bounded(line, kind, r, old - line[SPEED, r] / A[r, r])
             change = new - old
             if change != 0.0:
                 line[PUSH, r] = new
                 for q in range(rows):
                     line[SPEED, q] += change * A[r, q]
                 largest = max(largest, abs(change) * A[r, r])
+        if largest < tolerance and kept:
+            for r in range(rows):
+                if kind[r, SORT] >= 0:
+                    off = friction * line[PUSH, kind[r, SORT]] - line[MOST, r]
+                    if abs(line[PUSH, r]) >= line[MOST, r]:
+                        largest = max(largest, abs(off) * A[r, r])
+                    line[MOST, r] += MOVED * off
         if largest < tolerance:
             break
-        if sweep % 3 == 1:
+        if sweep % 2 == 1:
             for _ in range(rows):
-                if solve_acting(A, B, line, kind, order, rows, friction) == 1.0:
+                if solve_acting(A, B, line, kind, order, rows, 0.0 if kept else friction) == 1.0:
                     break
     for k in range(J.shape[0]):
         total = 0.0
@@ -284,16 +296,13 @@ def project(
     return largest
 
 
-@njit(f"float64({TABLE}, {PAIRS}, int64, float64, float64)", **INNER)
-def bounded(line: Array, kind: Integers, r: int, value: float, friction: float) -> float:
+@njit(f"float64({TABLE}, {PAIRS}, int64, float64)", **INNER)
+def bounded(line: Array, kind: Integers, r: int, value: float) -> float:
     """A multiplier within the bounds of its row."""
-    sort = kind[r, SORT]
+    sort, most = kind[r, SORT], line[MOST, r]
     if sort == HOLDS:
         return value
-    if sort == PUSHES:
-        return max(value, 0.0)
-    most = friction * line[PUSH, sort]
-    return min(max(value, -most), most)
+    return max(value, 0.0) if sort == PUSHES else min(max(value, -most), most)
 
 
 @njit(f"float64({TABLE}, {TABLE}, {TABLE}, {PAIRS}, {NUMBERS}, int64, float64)", **INNER)
@@ -302,15 +311,15 @@ def solve_acting(
 ) -> float:
     """Solve the equations of rows that are not at a bound, up to the first new bound.
 
-    Friction that slides stays at its bound, which moves with the normal multiplier. Returns the share of the
-    step to the solution that was gone, 1 for all.
+    Friction that slides stays at its bound, which moves with the normal multiplier by `friction`, or not at
+    all if that is 0. Returns the share of the step to the solution that was gone, 1 for all.
     """
     count = 0
     for r in range(rows):
         sort, value = kind[r, SORT], line[PUSH, r]
         acts = sort == HOLDS or (sort == PUSHES and value > 0.0)
         if sort >= 0:
-            acts = abs(value) < friction * line[PUSH, sort]
+            acts = abs(value) < line[MOST, r]
         order[r] = count if acts else -1
         count += acts
     for r in range(rows):
@@ -345,14 +354,17 @@ def solve_acting(
             if sort == PUSHES and value + share * change < 0.0:
                 share = -value / change
         if sort >= 0:
-            opens, most = friction * line[CHANGE, sort], friction * line[PUSH, sort]
+            opens, most = friction * line[CHANGE, sort], line[MOST, r]
             if order[r] < 0:
                 change = math.copysign(opens, opens * value) if value != 0.0 else 0.0
             elif abs(value + share * change) > most + share * opens:
-                share = (most - abs(value)) / (math.copysign(1.0, change) * change - opens)
+                side = math.copysign(1.0, value + share * change)
+                share = (most - side * value) / (side * change - opens)
         line[CHANGE, r] = change
     for r in range(rows):
-        change = bounded(line, kind, r, line[PUSH, r] + share * line[CHANGE, r], friction) - line[PUSH, r]
+        if kind[r, SORT] >= 0 and friction > 0.0:
+            line[MOST, r] = friction * line[PUSH, kind[r, SORT]]
+        change = bounded(line, kind, r, line[PUSH, r] + share * line[CHANGE, r]) - line[PUSH, r]
         if change != 0.0:
             line[PUSH, r] += change
             for q in range(rows):
@@ -724,13 +736,30 @@ def advance(
     """
     parents, moving, bones, directions = tree
     frames, S, T, G, M, U = work
-    numbers, choices, planes, carriers, spheres, capsules, kinds, held, effectors, limited, middles, params, series = (
-        scene
-    )
+    (
+        numbers,
+        choices,
+        planes,
+        carriers,
+        spheres,
+        capsules,
+        kinds,
+        held,
+        effectors,
+        limited,
+        middles,
+        params,
+        series,
+    ) = scene
     z, J, A, B, line, spot, kind, mark, order, ahead, after = room
     places, alphas, kept, balls = state.x, state.alpha, state.kept, state.balls
     modes, size, steps, slots = alphas.shape[1], M.shape[0], record.shape[1], kept.shape[1]
-    group, method, friction, centred = choices[GROUP], choices[METHOD], numbers[FRICTION], choices[GROUP] == CENTRE
+    group, method, friction, centred = (
+        choices[GROUP],
+        choices[METHOD],
+        numbers[FRICTION],
+        choices[GROUP] == CENTRE,
+    )
     pressed, variational = 3 * planes.shape[0] * carriers.shape[0], method <= EXACT
     for k in range((last - first) * steps * 2):
         # After each step there may be a correction of places alone.
@@ -765,7 +794,11 @@ def advance(
         for l in range(pushes.shape[0]):
             if pushes[l, 0] == n and pushes[l, 1] == i and not settles:
                 j = int(pushes[l, 2])
-                at, along, j = point_at(frames, j, pushes, l, 3), row_times(triple(pushes, l, 6), R), parents[j, 1]
+                at, along, j = (
+                    point_at(frames, j, pushes, l, 3),
+                    row_times(triple(pushes, l, 6), R),
+                    parents[j, 1],
+                )
                 turn = cross(at, along)
                 put(plus(triple(z, GIVEN, 0), turn), z, GIVEN, 0)
                 put(plus(triple(z, GIVEN, 3), along), z, GIVEN, 3)
@@ -836,7 +869,9 @@ def advance(
                     for c in range(3):
                         speed = balls[i, b, 3 + c] + h * numbers[GRAVITY + c]
                         z[LEFT, size + 3 * b + c] = math.sqrt(kinds[b, 0]) * speed
-            largest = project(J, A, B, line, kind, order, z, rows, friction, choices[SWEEPS], numbers[TOLERANCE])
+            largest = project(
+                J, A, B, line, kind, order, z, rows, friction, choices[SWEEPS], numbers[TOLERANCE]
+            )
             z[GIVEN, size] = max(z[GIVEN, size], h * largest)
             backward(U, size, z, LEFT)
             change = 0.0

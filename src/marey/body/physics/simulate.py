@@ -79,7 +79,7 @@ class SimulationSettings:
     friction: float = 0.8
     restitution: float = 0.0
     margin: float = 0.4
-    sweeps: int = 200
+    sweeps: int = 60
     tolerance: float = 1e-7
     drift: float = 0.2
     stabilise: bool = False
@@ -358,7 +358,7 @@ class Simulator:
         vectors, J, A, B, line, spot, ahead = (
             np.zeros(shape)
             for shape in (
-                (6, width + 1), (width, rows), (rows, rows), (rows, rows + 1), (5, rows), (rows, 6), (1, modes)
+                (6, width + 1), (width, rows), (rows, rows), (rows, rows + 1), (6, rows), (rows, 6), (1, modes)
             )
         )  # fmt: skip
         kind, mark, order = (
@@ -383,7 +383,10 @@ class Simulator:
         return state._replace(rotation=found.q[0], place=found.x[0], alpha=found.alpha[0], momentum=None)
 
     def problem(self, state: State) -> Projection:
-        """What the step "constant" solves for the new velocity of a state, see :class:`Projection`."""
+        """What the step "constant" solves for the new velocity of a state, see :class:`Projection`.
+
+        The balls are left out; the velocity is that of the root joint and the coordinates.
+        """
         from marey.body.physics import _step_kernels
 
         alone = Simulator(
@@ -393,14 +396,23 @@ class Simulator:
             pins=self.pins,
         )
         found = self._gathered([state._replace(multipliers=None, balls=None)])
-        work, room, record = self.character.room(), alone._room(), np.empty((1, 1, 16 + alone.character.basis.modes))
+        work, room, record = (
+            self.character.room(),
+            alone._room(),
+            np.empty((1, 1, 16 + alone.character.basis.modes)),
+        )
         _step_kernels.advance(
             self.character.tree, work, alone._scene, room, found, np.empty((0, 9)), 0, 1, False, record,
             np.empty((1, 1, 0)),
         )  # fmt: skip
         rows, size = int(room.mark[-1]), self.character.size
-        U, line, kind = np.triu(work.U), room.line[:, :rows], room.kind[:rows, 0].copy()
-        return Projection(U.T @ U, found.v[0], room.J[:size, :rows].T @ U, line[_step_kernels.BOUND].copy(), kind)
+        to_group = np.eye(size)
+        if self.settings.group == "centre":
+            M = self.character.mass(state.alpha)
+            to_group[3:6] = M[3:6] / M[3, 3]
+        root, kind = np.triu(work.U) @ to_group, room.kind[:rows, _step_kernels.SORT].copy()
+        bounds = room.line[_step_kernels.BOUND, :rows].copy()
+        return Projection(root.T @ root, found.v[0], room.J[:size, :rows].T @ root, bounds, kind)
 
     def penetration(self, trajectory: Trajectory) -> Array:
         """Metres `(steps,)` by which the deepest shape is behind a plane."""
