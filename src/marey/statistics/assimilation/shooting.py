@@ -96,7 +96,7 @@ def assimilate(
     Args:
         problem: Dynamics, observations and covariances.
         start: Controls to begin from; zeros if None.
-        iterations: At most so many.
+        iterations: The most.
         tolerance: Stop when the gradient is so many times smaller than at the start.
         progress: Called with the iterations done and the most there may be.
 
