@@ -87,14 +87,18 @@ def test_mass_matrix_and_bias_forces_are_those_of_pinocchio(character: PhysicalC
     close(ours, B.T @ (bias + M @ peers.along(turned)), 1e-8)
 
 
-def test_flight_is_that_of_mujoco_and_the_error_halves_with_the_step() -> None:
+@pytest.mark.parametrize("gravity", [True, False])
+def test_flight_is_that_of_mujoco_and_the_error_halves_with_the_step(gravity: bool) -> None:
     mujoco = pytest.importorskip("mujoco")
     walk = marey.samples.walk()
     free = np.flatnonzero(np.ptp(walk.rotations, axis=0).max(axis=-1) > 1e-3)
     basis = Basis.full(np.concatenate([so3.identity(1), walk.rotations[5, 1:]]), free[free > 0])
     character = PhysicalCharacter(walk.skeleton, basis, Bones.of(walk.skeleton))
     model = mujoco.MjModel.from_xml_string(
-        peers.mujoco_xml(character, option='<option gravity="0 0 0" timestep="0.001" integrator="RK4"/>')
+        peers.mujoco_xml(
+            character,
+            option=f'<option gravity="0 {-9.81 * gravity} 0" timestep="0.001" integrator="RK4"/>',
+        )
     )
     rng = np.random.default_rng(3)
     rotation, place = so3.exp([0.1, 0.4, -0.2]), np.array([0.0, 2.0, 0.0])
@@ -111,7 +115,7 @@ def test_flight_is_that_of_mujoco_and_the_error_halves_with_the_step() -> None:
     expected = expected[np.argsort(order)]
     found = []
     for steps in (1000, 2000):
-        settings = SimulationSettings(step=1 / steps, ground=False, gravity=False, rate=0.0)
+        settings = SimulationSettings(step=1 / steps, ground=False, gravity=gravity, rate=0.0)
         end = Simulator(character, settings).run(State(rotation, place, alpha, v), steps).state
         local = character.basis.decode(end.alpha)
         local[0] = end.rotation

@@ -20,6 +20,7 @@ from marey.body.physics.simulate import (
     initial_state,
 )
 from marey.body.pose_model import PoseModel
+from marey.errors import InputError
 
 FREE = SimulationSettings(gravity=False, ground=False)
 
@@ -42,17 +43,39 @@ def test_projection_keeps_the_conditions_of_the_quadratic_programme() -> None:
     np.testing.assert_allclose(problem.mass @ (v - problem.free), J.T @ multipliers, atol=1e-8)
 
 
+def off_coulomb(problem: Projection, velocity: np.ndarray, multipliers: np.ndarray) -> float:
+    """How far impulses are from what contacts, limits and friction of 0.8 ask for, as velocities, m/s."""
+    scale = np.einsum("ij,ji->i", problem.J, np.linalg.solve(problem.mass, problem.J.T))
+    asked = multipliers - (problem.J @ velocity - problem.bounds) / scale
+    friction = problem.kinds >= 0
+    most = 0.8 * multipliers[problem.kinds[friction]]
+    asked[friction] = np.clip(asked[friction], -most, most)
+    asked[~friction] = np.maximum(asked[~friction], 0.0)
+    return float(np.abs((asked - multipliers) * scale).max())
+
+
 def test_gauss_seidel_finds_the_velocity_of_the_quadratic_programmes(character: PhysicalCharacter) -> None:
-    settings = SimulationSettings(integrator="constant", tolerance=1e-12, sweeps=20_000)
-    simulator = Simulator(character, settings)
-    state = simulator.run(initial_state(character, marey.samples.walk(), height=0.1), 25).state
-    problem = simulator.problem(state)
-    assert (problem.kinds == PUSHES).sum() >= 3
-    np.testing.assert_allclose(simulator.step(state).velocity, problem.solve().velocity, atol=1e-6)
+    limits = learn([marey.samples.walk()]).limits
+    explicit = Simulator(character, SimulationSettings(integrator="constant"), limits)
+    fallen, state = Simulator(character, None, limits), initial_state(character, marey.samples.walk())
+    compared = 0
+    for _ in range(30):
+        state = fallen.run(state, 8).state
+        problem = explicit.problem(state)
+        try:
+            velocity, multipliers = problem.solve()
+        except InputError:  # daqp cycles where rows depend on each other
+            continue
+        # Where the fixed point over friction's bounds is not found, there is nothing to compare with.
+        if len(problem.J) > 8 and off_coulomb(problem, velocity, multipliers) < 1e-7:
+            found = explicit.step(state._replace(multipliers=None)).velocity
+            np.testing.assert_allclose(found, velocity, rtol=0, atol=1e-6)
+            compared += 1
+    assert compared >= 8
 
 
-@pytest.mark.parametrize("group", ["se3", "so3xr3"])
-def test_linear_momentum_is_kept_on_both_root_groups(character: PhysicalCharacter, group: str) -> None:
+@pytest.mark.parametrize("group", ["centre", "se3", "so3xr3"])
+def test_linear_momentum_is_kept_on_all_root_groups(character: PhysicalCharacter, group: str) -> None:
     simulator = Simulator(character, replace(FREE, group=group, integrator="constant", rate=0.0))
     still = initial_state(character, marey.samples.walk())._replace(velocity=np.zeros(character.size))
     found = simulator.run(still, 100, [Push("RightHand", 0.0, (0.0, 0.0, 0.3))])

@@ -364,7 +364,7 @@ def quadratic_forces(
 
 @njit(**FAST)
 def evaluate(tree: Tree, alpha: Array, work: Work, vectors: Array) -> None:
-    """Frames, twists and mass matrix at a pose `(1, modes)`, from the root joint; forces at `vectors[NEW]`."""
+    """All sweeps at a pose `(1, modes)`, from the root joint, with the forces at `vectors[NEW]`."""
     parents, moving, bones, directions = tree
     frames, S, T, G, M, _ = work
     place(parents, bones, directions, alpha, 0, False, frames, S)

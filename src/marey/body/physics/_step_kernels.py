@@ -76,8 +76,8 @@ STEP, RATE, FRICTION, RESTITUTION, MARGIN, TOLERANCE, DRIFT, GRAVITY = range(8)
 METHOD, DAMPING, GROUP, KIND, SWEEPS, STABILISE = range(6)
 # What a row is, if not the friction of the normal row of this number: pushes only, or holds both ways.
 PUSHES, HOLDS = -1, -2
-# Columns of `Solve.kind`: see above; where the multiplier is kept for the next step, -1 if nowhere; the joint;
-# the ball, or that there is none, or that the row is of a limit.
+# Columns of `Solve.kind`: see above; where the multiplier is kept for the next step, -1 if nowhere; the
+# joint, -1 if none; the ball, or that there is none, or that the row is of a limit.
 SORT, SLOT, BODY, BALL = range(4)
 NONE, LIMIT = -1, -2
 # Rows of `Solve.line`: multiplier, speed beyond the bound, bound, bound without what gaps differ by, change,
@@ -89,7 +89,7 @@ AT, ALONG = 0, 3
 # the fastest correction of drift.
 NEAR, REST, FASTEST = 0.01, 0.3, 2.0
 # Added to the diagonal of the rows' matrix, relative: rows of corners of one foot depend on each other.
-SOFTNESS = 1e-8
+SOFTNESS = 1e-10
 # After so many sweeps bounds of friction are kept until the rest is solved, and then moved by this share.
 COUPLED, MOVED = 12, 0.5
 
@@ -238,9 +238,10 @@ def backward(U: Array, size: int, y: Array, r: int) -> None:
 
 
 @njit(
-    f"float64({TABLE}, {TABLE}, {TABLE}, {TABLE}, {PAIRS}, {NUMBERS}, {TABLE}, int64, float64, int64, float64)",
+    f"float64({TABLE}, {TABLE}, {TABLE}, {TABLE}, {PAIRS}, {NUMBERS}, {TABLE}, int64, float64, int64, "
+    "float64)",
     **INNER,
-)
+)  # fmt: skip
 def project(
     J: Array, A: Array, B: Array, line: Array, kind: Integers, order: Integers, z: Array, rows: int,
     friction: float, sweeps: int, tolerance: float,
@@ -670,8 +671,8 @@ def mass_times(M: Array, z: Array, of: int, into: int) -> None:
 
 @njit(**INNER)
 def exact_root(
-    M: Array, U: Array, z: Array, spot: Array, kind: Integers, line: Array, series: Array, rows: int, group: int,
-    h: float,
+    M: Array, U: Array, z: Array, spot: Array, kind: Integers, line: Array, series: Array, rows: int,
+    group: int, h: float,
 ) -> bool:  # fmt: skip
     """Solve the six equations of the root to rounding, for its new velocity: momentum is then exact."""
     for r in range(rows):
@@ -822,20 +823,20 @@ def advance(
                     ahead[0, a] = alphas[i, a] + h * z[NEW, 6 + a]
                 place(parents, bones, directions, ahead, 0, centred, after, S)
             rows = contacts(
-                numbers, planes, carriers, spheres, parents, frames, after, z, line, kind, spot, mark, R, origin,
-                turned, slid, rows, again, h,
+                numbers, planes, carriers, spheres, parents, frames, after, z, line, kind, spot, mark, R,
+                origin, turned, slid, rows, again, h,
             )  # fmt: skip
             rows = limits(
-                choices[KIND], numbers[MARGIN], limited, middles, params, parents, bones, frames, after, z, line,
-                kind, spot, mark, rows, pressed, again, h,
+                choices[KIND], numbers[MARGIN], limited, middles, params, parents, bones, frames, after, z,
+                line, kind, spot, mark, rows, pressed, again, h,
             )  # fmt: skip
             if not again:
                 slot = pressed + limited.shape[0]
                 rows = pins(numbers[DRIFT], held, parents, frames, line, kind, spot, R, origin, rows, slot, h)
                 if not settles:
                     rows = hits(
-                        numbers, planes, capsules, kinds, balls, i, parents, frames, line, kind, spot, R, origin,
-                        rows, h,
+                        numbers, planes, capsules, kinds, balls, i, parents, frames, line, kind, spot, R,
+                        origin, rows, h,
                     )  # fmt: skip
             build(directions, T, U, kinds, kept, i, line, kind, spot, R, J, A, before, rows)
             for a in range(J.shape[0]):

@@ -1,11 +1,12 @@
 """A character that is dropped and pushed (Tournier 2011, chapters 10 to 12).
 
-Time steps are those of a discrete Hamilton–Pontryagin principle on SE(3) × R^modes,
-`J_l(h v⁺)⁻ᵀ M v⁺ = J_r(h v)⁻ᵀ p + h (∂T/∂g + f)`. "exact" solves it; "variational", the default, does two
-quasi-Newton iterations and then solves the root's six equations, so that momentum is exact; "constant",
-"identity" and "naive" are the explicit steps that are published. Contacts with the ground and joint limits
-bound the new velocity (`J v ≥ b`): it is projected in the metric of the kinetic energy, by projected
-Gauss–Seidel.
+Time steps are those of a discrete Hamilton–Pontryagin principle,
+`J_l(h v⁺)⁻ᵀ M v⁺ = J_r(h v)⁻ᵀ p + h (∂T/∂g + f)`. The root's group is SO(3) × R³ with the place of the centre
+of mass, which moves along a parabola; all else moves as if nothing fell, however fast. "exact" solves the
+equations; "variational", the default, does two quasi-Newton iterations and then solves the root's six, so
+that momentum is exact; "constant", "identity" and "naive" are the explicit steps that are published. Contacts
+with the ground and joint limits bound the new velocity (`J v ≥ b`): it is projected in the metric of the
+kinetic energy, by projected Gauss–Seidel and the equations of the rows that act.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ class SimulationSettings:
         stabilise: whether places are corrected as well after each step (Cline and Pai 2003), instead of only
             where contacts bend too much within one. Velocities are not touched, so momentum about a point
             then changes.
-        group: the root's, "se3", or "so3xr3" as published.
+        group: the root's: "centre" (rotation, and place of the centre of mass), "se3" (root joint), or
+            "so3xr3" (its rotation and place, as published).
         planes: further planes `(nx, ny, nz, offset)`: allowed is n·x >= offset.
     """
 
@@ -80,7 +82,7 @@ class SimulationSettings:
     restitution: float = 0.0
     margin: float = 0.4
     sweeps: int = 60
-    tolerance: float = 1e-7
+    tolerance: float = 1e-9
     drift: float = 0.2
     stabilise: bool = False
     group: str = "centre"
@@ -159,7 +161,8 @@ class State(NamedTuple):
         rotation, place: `(4,)`, `(3,)`, of the root in the world.
         alpha: `(modes,)`, coordinates of the pose.
         velocity: `(6 + modes,)`, the root's twist (angular, linear) in its frame, rates of coordinates.
-        momentum: `(6 + modes,)`, M v at the last step's start; None for M v here.
+        momentum: `(6 + modes,)`, M v at the last step's start, in the velocities of the root's group; None
+            for M v here.
         multipliers: `(slots,)`, impulses of contacts and limits, where the next solve starts; None for 0.
         balls: `(balls, 6)`, places and velocities; None for where they begin.
     """
@@ -355,17 +358,13 @@ class Simulator:
         balls = len(self.balls)
         rows = self._slots() + balls * (len(self._scene.bones) + len(self._scene.planes))
         width, modes = self.character.size + 3 * balls, self.character.basis.modes
-        vectors, J, A, B, line, spot, ahead = (
-            np.zeros(shape)
-            for shape in (
-                (6, width + 1), (width, rows), (rows, rows), (rows, rows + 1), (6, rows), (rows, 6), (1, modes)
-            )
-        )  # fmt: skip
+        shapes = ((6, width + 1), (width, rows), (rows, rows), (rows, rows + 1), (6, rows), (rows, 6))
+        vectors, J, A, B, line, spot = (np.zeros(shape) for shape in shapes)
         kind, mark, order = (
             np.zeros(shape, dtype=np.int64) for shape in ((rows, 4), self._slots() + 1, rows)
         )
         frames = np.zeros_like(self.character.room().frames)
-        return Solve(vectors, J, A, B, line, spot, kind, mark, order, ahead, frames)
+        return Solve(vectors, J, A, B, line, spot, kind, mark, order, np.zeros((1, modes)), frames)
 
     def settle(self, state: State, *, iterations: int = 20) -> State:
         """The state moved to where contacts, limits and pins hold, in the metric of the mass."""
