@@ -3,7 +3,7 @@
 The same ways and costs as ours, one loop. It is told the frame to begin with, what a metre of the curve is
 worth, so that it tries first what promises most, and when a walk lasts too long. Whatever costs as much as
 the best walk known is given up. Places are paired with the curve as ours are, by the nearest sample ahead, or
-as in the source, by the length travelled: then every walk comes to an end, wherever that is. The loop runs
+as in Boukhayma 2017, by the length travelled: then every walk comes to an end, wherever that is. The loop runs
 interpreted over lists and, the very same, compiled over arrays.
 """
 

@@ -57,7 +57,7 @@ def filters() -> list[str]:
         "gaussian, scipy on components": lambda: naive_gaussian(q),
     }
     seconds = dict(zip(rows, fastest(*rows.values(), repeats=25), strict=True))
-    print(f"{JOINTS} joints x {FRAMES} frames, {PASSES} passes; the source's 300 ms are of a laptop of 2013")
+    print(f"{JOINTS} joints x {FRAMES} frames, {PASSES} passes; the 300 ms of Courty 2013 are of a laptop of 2013")
     ours = seconds["bilateral, marey"]
     for name, value in seconds.items():
         print(
@@ -135,7 +135,7 @@ def warping_peers(a: np.ndarray, b: np.ndarray) -> dict[str, Callable[[], object
 
 
 def noisy_clip() -> np.ndarray:
-    """Wandering rotations with noise, as many as the source's clip has."""
+    """Wandering rotations with noise, as many as the clip of Courty 2013 has."""
     rng = np.random.default_rng(0)
     steps = plain_exp(rng.normal(scale=0.03, size=(FRAMES, JOINTS, 3)))
     q = np.empty_like(steps)

@@ -1,11 +1,11 @@
 """Walks along a figure eight and a square: marey beside depth first search with branch and bound.
 
-The peer is the source's search (Boukhayma 2017, section 3.5) over the same graph, ways and costs. Interpreted
+The peer is the search of Boukhayma 2017, section 3.5, over the same graph, ways and costs. Interpreted
 it only tells its ways a second; compiled by numba, so that languages are not what is compared, it is given
 some ten times our time and the frame ours begins with. It pairs places with the curve as ours does, or as the
 source does, by the length travelled. Then live steering: how long one decision takes. Process CPU seconds,
 least of runs. Exits with 1 where a bar is missed: in about a tenth of the peer's time, as printed, a walk to
-the end that costs less, and is nearer to the curve than that of the source's measure; a decision in 100 ms.
+the end that costs less, and is nearer to the curve than that of the published measure; a decision in 100 ms.
 
     python benchmarks/path_following.py [--real] [--data DIR] [--out DIR]
 

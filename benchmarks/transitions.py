@@ -171,7 +171,7 @@ def plain_windows(
     values: NDArray[np.float32], source: int, destination: int, shortest: int, longest: int, slope: int,
     alpha: float,
 ) -> float:  # fmt: skip
-    """The least weight over all windows, one recursion for every two lengths, as the source has it."""
+    """The least weight over all windows, one recursion for every two lengths, as Boukhayma 2017 has it."""
     best = math.inf
     costs = np.empty((longest, longest))
     for rows in range(shortest, longest + 1):

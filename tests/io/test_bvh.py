@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -397,6 +398,31 @@ def test_z_is_up_only_if_rest_pose_and_clip_stand_along_it(tmp_path):
     bvh.write(Motion(crawling.skeleton, q, crawling.root, 30), path)
     assert bvh.read(path).convention.up == "y"
     assert bvh.read(path, up="z").convention.up == "z"
+
+    # The same figure on the floor z = 0, away from y = 0: it rests along y and stands along z.
+    upright = Motion(crawling.skeleton, q, crawling.root, 30)
+    root = crawling.root + np.array([0, 2.0, -positions(upright)[..., 2].min()])
+    bvh.write(replace(upright, root=root), path)
+    assert bvh.read(path).convention.up == "z"
+
+
+def test_places_that_are_all_near_zero_are_counted_from_the_offsets(tmp_path):
+    figure = human(1.7)
+    all_channels = ("Xposition", "Yposition", "Zposition", "Xrotation", "Yrotation", "Zrotation")
+    still = np.broadcast_to(figure.skeleton.offsets, (figure.frames, figure.joints, 3)).copy()
+    slid = still + np.array([0, 1e-3, 0])
+    motion = replace(figure, translations=slid, channels=(all_channels,) * figure.joints)
+    bvh.write(motion, tmp_path / "absolute.bvh", unit="m", up="y")
+    head, rows = (tmp_path / "absolute.bvh").read_text().split("Frame Time:")
+    first, *rows = rows.splitlines()
+    table = np.array([row.split() for row in rows], dtype=float).reshape(figure.frames, figure.joints, 6)
+    table[:, 1:, :3] -= figure.skeleton.offsets[1:]
+    text = "\n".join(" ".join(f"{x:.9f}" for x in row) for row in table.reshape(figure.frames, -1))
+    (tmp_path / "relative.bvh").write_text(f"{head}Frame Time:{first}\n{text}\n")
+    with pytest.warns(MareyWarning, match="counted from the OFFSETs"):
+        relative = bvh.read(tmp_path / "relative.bvh", unit="m", up="y")
+    absolute = bvh.read(tmp_path / "absolute.bvh", unit="m", up="y")
+    assert np.abs(positions(relative) - positions(absolute)).max() < 1e-6
 
 
 @pytest.mark.parametrize(

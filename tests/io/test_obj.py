@@ -8,7 +8,7 @@ import pytest
 import trimesh
 
 import marey
-from marey.errors import FormatError, InputError
+from marey.errors import FormatError, InputError, MareyWarning
 from marey.io import obj
 from marey.surface import MeshSequence, Texture
 
@@ -202,6 +202,13 @@ def test_textures_are_found_beside_the_mesh_and_nowhere_else(tmp_path: Path) -> 
     assert obj.read(file).textures == ()
 
 
+@pytest.mark.parametrize("short", ["f 1 2", "f", "f 1// 2//"])
+def test_faces_of_fewer_than_three_corners_are_left_out_with_a_note(tmp_path: Path, short: str) -> None:
+    with pytest.warns(MareyWarning, match="line 5: a face needs three corners"):
+        square = obj.read(written(tmp_path, SQUARE + f"{short}\nf 1 2 3\nf 1 3 4\n"))
+    assert square.faces.tolist() == [[0, 1, 2], [0, 2, 3]]
+
+
 def test_frames_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     for number in (10, 9, 100):
         written(tmp_path, f"v {number} 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", f"f{number}.obj")
@@ -261,8 +268,6 @@ def test_the_same_faces_in_other_words_are_the_same_faces(tmp_path: Path) -> Non
         (SQUARE + "f 1 2 0\n", 5, "expected a corner"),
         (SQUARE + "f 1 2 3x\n", 5, "expected a corner"),
         (SQUARE + "f 1 2 3/1/1/1\n", 5, "none of the 0 texture|expected a corner"),
-        (SQUARE + "f 1 2 \n", 5, "three corners"),
-        (SQUARE + "f\n", 5, "three corners"),
         ("v 1 2\n", 1, "too few numbers"),
         ("v\n", 1, "too few numbers"),
         (SQUARE + "v 1 2 nan\n", 5, "expected a number, found 'nan'"),

@@ -237,6 +237,17 @@ def test_a_binary_file_cut_anywhere_is_refused(tmp_path: Path) -> None:
     assert np.array_equal(surplus.vertices, ply.parse(data, tmp_path / "blob.ply").vertices)
 
 
+def test_numbers_that_a_face_does_not_declare_are_left_out(tmp_path: Path) -> None:
+    old, new = (
+        "property list uchar int vertex_indices",
+        "property list uchar int vertex_indices\nproperty int flag",
+    )
+    text = SQUARE.replace(old, new).replace("4 0 1 2 3", "4 0 1 2 3 7 9 1 1 1")
+    with pytest.warns(MareyWarning, match="line 15: has more numbers than its row declares"):
+        square = ply.read(written(tmp_path, text))
+    assert square.faces.tolist() == [[0, 1, 2], [0, 2, 3]]
+
+
 def test_rows_that_the_header_does_not_declare_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "a.ply").write_text(SQUARE + "3 0 1 2\n")
     with pytest.warns(MareyWarning, match="more follows the rows"):

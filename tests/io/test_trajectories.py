@@ -50,6 +50,26 @@ def same(a: Tracks, b: Tracks) -> bool:
     )
 
 
+def test_a_table_without_a_column_of_persons_is_of_one(tmp_path):
+    """As VRU and CITR have them: a file for each person."""
+    path = written(tmp_path, ",timestamp,x,y\n0,0.0,1,2\n1,0.5,1.5,2\n2,1.0,2,2\n", "walker.csv")
+    with pytest.warns(MareyWarning, match="names no column of persons"):
+        tracks = trajectories.read(path)
+    assert tracks.frame_rate == 2
+    assert tracks.positions.tolist() == [[[1, 2]], [[1.5, 2]], [[2, 2]]]
+    several = written(tmp_path, "frame,x_est,y_est\n0,1,2\n1,2,3\n0,1,2\n", "several.csv")
+    with pytest.raises(FormatError, match="do not grow as those of one person") as error:
+        trajectories.read(several, frame_rate=25.0)
+    assert error.value.line == 4
+
+
+def test_rows_to_be_predicted_are_left_out(tmp_path):
+    """As the test sets of TrajNet have them."""
+    path = written(tmp_path, "0 1 1.0 2.0\n12 1 1.4 2.0\n24 1 ? ?\n12 2 5.0 5.0\n24 2 5.5 5.0\n36 2 ? ?\n")
+    tracks = trajectories.read(path, frame_rate=30.0, unit=1.0)
+    assert (tracks.frames, tracks.frame_rate, np.isfinite(tracks.positions).all(-1).sum()) == (3, 2.5, 4)
+
+
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".txt"])
 @pytest.mark.parametrize(("rate", "step", "first"), [(16.0, 1, 43), (2.5, 10, 1), (29.97, 1, 0)])
 def test_tracks_come_back_bit_for_bit(tmp_path, ending, rate, step, first):

@@ -10,6 +10,7 @@ import csv
 import io
 import json
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import LARGEST_ARRAY, BoolArray
-from marey.errors import FormatError, MareyError, require
+from marey.errors import FormatError, MareyError, MareyWarning, require
 from marey.io import _annotations
 from marey.io._files import check_readable, quoted, read_bytes
 from marey.io._limits import LIMITS
@@ -30,8 +31,8 @@ NAMES = {
         *("id", "agent", "ped", "person", "pedestrian", "track", "persid", "pid", "agentid", "pedid"),
         *("agent_id", "ped_id", "person_id", "pedestrian_id", "track_id", "trackid", "personid", "object_id"),
     ),
-    "x": ("x", "pos_x", "posx", "x_pos", "position_x"),
-    "y": ("y", "pos_y", "posy", "y_pos", "position_y"),
+    "x": ("x", "pos_x", "posx", "x_pos", "position_x", "x_est"),
+    "y": ("y", "pos_y", "posy", "y_pos", "position_y", "y_est"),
     "z": ("z",),
     "time": ("time", "t", "timestamp", "time_s", "seconds"),
 }
@@ -42,6 +43,8 @@ COLUMNS_BY_COUNT = {
     4: ("frame", "id", "x", "y"),
 }
 SEPARATORS = b",; \t"
+# A row that leaves a position to be predicted, as in the test sets of TrajNet.
+UNKNOWN = re.compile(rb"^[ \t]{0,9}[-+.\d][^\n?]{0,200}\?[^\n]{0,200}$", re.MULTILINE)
 FRAME_RATE = re.compile(r"frame[ _]?rate[ :=\t]{0,20}([0-9.]+)", re.IGNORECASE)
 # `x/cm`, `x[m]`, `x_mm`: a name and perhaps a unit.
 COLUMN = re.compile(r"([a-z_]+?)(?:[/\[(]([a-z]+)[\])]?|_(m|cm|mm))?")
@@ -101,6 +104,7 @@ def read_table(path: Path) -> Table:
 
 
 def _read_text(data: bytes, path: Path) -> Table:
+    data = UNKNOWN.sub(b"", data) if b"?" in data else data
     header = _header(data, path)
     rows = memoryview(data)[header.start :]
     names = header.names or COLUMNS_BY_COUNT.get(header.count, ())
@@ -127,8 +131,23 @@ def _read_text(data: bytes, path: Path) -> Table:
     except FormatError:
         if not header.is_line:
             raise
-        return _read_csv(bytes(rows), header, table, path)
-    return replace(table, columns={name: numbers[:, i] for i, name in enumerate(names) if name})
+        return _of_one_person(_read_csv(bytes(rows), header, table, path), path)
+    columns = {name: numbers[:, i] for i, name in enumerate(names) if name}
+    return _of_one_person(replace(table, columns=columns), path)
+
+
+def _of_one_person(table: Table, path: Path) -> Table:
+    """A table without a column of persons is of one, if no time comes twice."""
+    if "id" in table.columns:
+        return table
+    times = table.columns["time" if "time" in table.columns else "frame"]
+    if (np.diff(times) <= 0).any():
+        row = int(np.argmax(np.diff(times) <= 0)) + 1
+        message = "names no column of persons (id), and its times do not grow as those of one person"
+        raise FormatError(message, path=path, line=table.line_of(row))
+    message = f"{path}: names no column of persons (id); it is read as the trajectory of one"
+    warnings.warn(MareyWarning(message), stacklevel=2)
+    return replace(table, columns={**table.columns, "id": np.zeros(len(times))})
 
 
 @dataclass(frozen=True)
@@ -213,7 +232,7 @@ def _column_names(line: str) -> tuple[tuple[str, ...], float | None]:
         stated = (found.group(2) or found.group(3)) if found else None
         if ours == "x" and stated:
             unit = UNITS.get(stated)
-    complete = {"id", "x", "y"} <= set(names) and ("frame" in names or "time" in names)
+    complete = {"x", "y"} <= set(names) and ("frame" in names or "time" in names)
     return (tuple(names), unit) if complete else ((), None)
 
 

@@ -52,6 +52,12 @@ STATURE_OF_SPAN = 0.7
 
 # How much longer than wide a figure must be along z to stand along it.
 CLEARLY = 1.5
+
+# How near the lowest joint of a figure on the floor is to it, as a share of the figure's height.
+ON_FLOOR = 0.06
+
+# Places of joints this short, as a share of their OFFSETs, are counted from these.
+COUNTED_FROM_OFFSETS = 0.05
 USUAL_RATES = (10, 12, 15, 20, 24, 25, 30, 40, 48, 50, 60, 72, 75, 90, 100, 120, 125, 144, 150, 180, 200)
 FAST_RATES = (240, 250, 300, 360, 400, 480, 500, 600, 1000)
 BROADCAST_RATES = tuple(rate * 1000 / 1001 for rate in (24, 30, 48, 60, 120, 240))
@@ -212,6 +218,7 @@ def _read_poses(path: Path, root: str | None) -> tuple[Header, _Poses]:
     frames = len(poses.root)
     if frames == 0:
         raise FormatError("no frame follows 'Frame Time:'", path=path, line=header.first_line)
+    _count_from_parents(header, poses.translations, path)
     if frames != header.frames:
         message = f"{path}: declares {header.frames} frames and has {frames}; all {frames} were read"
         warnings.warn(MareyWarning(message), stacklevel=4)
@@ -246,6 +253,20 @@ def _poses(header: Header, table: Callable[[], NumberText | Array], *, slides: b
         trimmed(root, frames),
         trimmed(translations, frames) if slides else None,
     )
+
+
+def _count_from_parents(header: Header, translations: Array | None, path: Path) -> None:
+    """Add the OFFSETs to places that are counted from these, as in poses of MakeHuman; in place."""
+    if translations is None:
+        return
+    joints = [joint for joint, names in enumerate(header.channels) if joint and "Xposition" in names]
+    farthest = sum(float(np.abs(translations[:, joint]).max()) for joint in joints)
+    if farthest < COUNTED_FROM_OFFSETS * np.linalg.norm(header.offsets[joints], axis=1).sum():
+        translations[:, joints] += header.offsets[joints]
+        message = (
+            f"{path}: the places of its joints are all near 0; they are read as counted from the OFFSETs"
+        )
+        warnings.warn(MareyWarning(message), stacklevel=5)
 
 
 def _few_poses(header: Header, table: Array, starts: IntArray, codes: IntArray, tolerance: float) -> _Poses:
@@ -316,18 +337,24 @@ def infer_unit(skeleton: Skeleton, positions: Array) -> float | None:
 
 
 def infer_up(skeleton: Skeleton, rotations: Array, root: Array, translations: Array | None) -> UpAxis:
-    """z if the rest pose and the typical pose both stand along z, clearly so; y otherwise.
+    """z if the typical pose stands along z, clearly so, and the rest pose does or the floor is z = 0; else y.
 
-    One alone is not enough: a crawling or lying figure of a y-up file is long along z too. Joints above the
-    first one that branches are left out: they carry the figure, from anywhere.
+    The typical pose alone is not enough: a crawling or lying figure of a y-up file is long along z too, but
+    on the floor y = 0. Joints above the first one that branches are left out: they carry the figure, from
+    anywhere.
     """
     top = int(np.argmax(np.bincount(skeleton.parents[1:], minlength=1) > 1))
-    if not _clearly_along_z(skeleton.rest_positions()[None, top:]):
-        return "y"
     some = slice(None, None, -(-len(root) // 32))
     slid = None if translations is None else translations[some]
     pose = global_frames(skeleton.parents, skeleton.offsets, rotations[some], root[some], translations=slid)
-    return "z" if _clearly_along_z(pose.positions[:, top:]) else "y"
+    figure = pose.positions[:, top:]
+    if not _clearly_along_z(figure):
+        return "y"
+    _, above_y, above_z = np.abs(np.median(figure.min(axis=1), axis=0)) / np.median(
+        np.ptp(figure[..., 2], axis=1)
+    )
+    stands = above_z < ON_FLOOR < above_y
+    return "z" if stands or _clearly_along_z(skeleton.rest_positions()[None, top:]) else "y"
 
 
 def snap_frame_rate(frame_time: str) -> float:

@@ -193,8 +193,9 @@ class _Lines:
         stops = np.searchsorted(at, self.stops[self.faces] - start)
         counts = np.diff(stops, prepend=0)
         if counts.min() < 3:
-            where = int(self.words[self.faces[counts.argmin()]])
-            raise self._error("a face needs three corners at least", where)
+            line = 1 + int(self.faces[counts.argmin()])
+            message = f"{self.path}, line {line}: a face needs three corners at least; left out"
+            warnings.warn(MareyWarning(message), stacklevel=2)
         indices = _indices(text, at)
         if indices is None:
             indices = np.empty((len(at), 2), np.int64)

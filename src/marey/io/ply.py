@@ -178,12 +178,14 @@ def _read_columns(
             if element.name == "face":
                 face_text = mark + body[start:position].tobytes()
     except _MissingRowsError as missing:
-        _check_lines(header, data, path)
+        _rows_of_text(header, data, path)
         message = f"{element.rows} rows of {element.name!r} are declared, {missing.found} are there"
         raise FormatError(message, path=path, line=element.line) from None
     rest = body[position:].tobytes()
     if rest if is_text else rest.strip(b" \t\r\n\0"):
-        _check_lines(header, data, path)
+        rows = _rows_of_text(header, data, path)
+        if rows is not None:
+            return _read_columns(header, rows, path, known_faces)
         message = f"{path}: more follows the rows that the header declares; it is left out"
         warnings.warn(MareyWarning(message), stacklevel=2)
     return columns, face_text
@@ -255,25 +257,34 @@ def _read_ragged(element: _Element, header: _Header, body: Bytes, position: int)
     return columns, position
 
 
-def _check_lines(header: _Header, data: bytes, path: Path) -> None:
-    """Of text that does not hold what it declares, say which line does not hold one row."""
+def _rows_of_text(header: _Header, data: bytes, path: Path) -> bytes | None:
+    """Text whose faces have more numbers than their rows declare, without these; None if none has.
+
+    Any other line that does not hold one row is an error.
+    """
     if header.format != "ascii":
-        return
+        return None
     rows = (element for element in header.elements for _ in range(element.rows) if element.properties)
+    kept, first = list[bytes](), 0
     for number, line in enumerate(data[header.body :].splitlines(), start=header.line):
         words = line.split()
-        if not words:
-            continue
-        element = next(rows, None)
-        if element is None:
-            return
+        element = next(rows, None) if words else None
         needed = 0
-        for p in element.properties:
+        for p in element.properties if element else ():
             length = float(words[needed]) if p.count is not None and needed < len(words) else 0.0
             needed += 1 if p.count is None else 1 + int(min(max(length, 0), 1e9))
-        if needed != len(words):
+        is_face = element is not None and element.name == "face" and len(element.properties) > 1
+        if element and needed != len(words) and not (is_face and needed < len(words)):
             message = f"the line has {len(words)} numbers, a {element.name!r} row takes {needed}"
             raise FormatError(message, path=path, line=number)
+        if element and needed < len(words):
+            first = first or number
+        kept.append(b" ".join(words[:needed]) if element else line)
+    if not first:
+        return None
+    message = f"{path}, line {first}: has more numbers than its row declares; such numbers are left out"
+    warnings.warn(MareyWarning(message), stacklevel=2)
+    return data[: header.body] + b"\n".join(kept)
 
 
 def _side_by_side(columns: Columns, vertex: _Element, names: tuple[str, ...]) -> FloatArray | None:
