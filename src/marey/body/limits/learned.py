@@ -36,7 +36,7 @@ class LearnSettings:
     Args:
         jump: radians between frames, from which on what follows is an outlier until the jump back.
         apart: radians from the mean of all clips to that of what a clip shows between two jumps, from which
-            on this is left out: the joint is captured the other way round.
+            on this is left out: the capture has turned the joint over.
         gain: share of the volume by which one pose may widen an ellipsoid.
         most: outliers that are left out of one joint so.
         least: radians, spread below which a joint does not turn about an axis.
