@@ -116,7 +116,7 @@ def test_doors_and_density_are_understood(capsys, field, tmp_path):
         (("-o", "p.csv", "--area", "0,0 1,1"), "three corners"),
         (("-o", "p.csv", "--entrance", "0,0 1,0 1,1"), "end it with @"),
         (("-o", "p.csv", "--radius", "wide"), "--radius"),
-        (("-o", "p.csv", "--seen"), "foreground"),
+        (("-o", "p.csv", "--match-density"), "foreground"),
         (("-o", "p.csv", "--seconds", "-2"), "--seconds"),
         (("-o", "none/p.csv"), "no folder"),
         (("-o", "p.csv", "--video", "film.mp4"), "write a figure as"),

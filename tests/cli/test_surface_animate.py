@@ -77,7 +77,7 @@ def test_a_body_is_steered_and_seen_from_above(
 def test_a_body_wanders_the_same_way_for_the_same_seed(
     graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ("surface", "animate", graph, "--wander", "--seconds", 3)
+    words = ("surface", "animate", graph, "--random", "--seconds", 3)
     told = [
         result(capsys, *words, "--seed", seed, "-o", tmp_path / f"{k}.npz") for k, seed in enumerate((3, 3))
     ]
@@ -85,7 +85,7 @@ def test_a_body_wanders_the_same_way_for_the_same_seed(
     names = {"files": [], "path": ""}
     assert {**told[0], **names} == {**told[1], **names}
     assert "--seconds" in refused(capsys, *words[:4], "-o", tmp_path / "x.npz")
-    assert "--wander" in refused(capsys, *words, "--to", "walk:3", "-o", tmp_path / "x.npz")
+    assert "--random" in refused(capsys, *words, "--to", "walk:3", "-o", tmp_path / "x.npz")
 
 
 @pytest.mark.parametrize(

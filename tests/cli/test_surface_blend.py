@@ -47,7 +47,7 @@ def test_crossing_legs_do_not_count_as_a_turn(capsys: pytest.CaptureFixture[str]
     files = tmp_path / "straight.npz", tmp_path / "round.npz"
     for file, vertices in zip(files, (straight.vertices, turned), strict=True):
         marey.save(replace(straight, vertices=vertices), file)
-    told = result(capsys, "surface", "blend", *files, tmp_path / "out.npz", "--share", "0")
+    told = result(capsys, "surface", "blend", *files, tmp_path / "out.npz", "--weight", "0")
     assert told["turned_first"] == pytest.approx(0, abs=5)
     assert told["turned_second"] == pytest.approx(500, abs=5)
     assert told["turned"] == pytest.approx(0, abs=5)
@@ -58,8 +58,8 @@ def test_the_share_may_pass_from_one_clip_to_the_other(
 ) -> None:
     table = tmp_path / "shares.csv"
     table.write_text("time,share\n0,0\n0.2,0\n0.5,1\n")
-    ramp = result(capsys, "surface", "blend", *arcs, tmp_path / "a.npz", "--share", "0:1")
-    told = result(capsys, "surface", "blend", *arcs, tmp_path / "b.npz", "--share", table)
+    ramp = result(capsys, "surface", "blend", *arcs, tmp_path / "a.npz", "--weight", "0:1")
+    told = result(capsys, "surface", "blend", *arcs, tmp_path / "b.npz", "--weight", table)
     assert told["turned_first"] > 80
     assert abs(ramp["turned"]) < 5
     assert told["turned"] < -30
@@ -76,9 +76,9 @@ def test_the_ways_are_drawn_from_above(
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (("{left}", "{right}", "{out}.npz", "--share", "1.5"), "--share"),
-        (("{left}", "{right}", "{out}.npz", "--share", "half"), "--share"),
-        (("{left}", "{right}", "{out}.npz", "--share", "{table}"), "bad.csv:3"),
+        (("{left}", "{right}", "{out}.npz", "--weight", "1.5"), "--weight"),
+        (("{left}", "{right}", "{out}.npz", "--weight", "half"), "--weight"),
+        (("{left}", "{right}", "{out}.npz", "--weight", "{table}"), "bad.csv:3"),
         (("{left}", "{right}", "{out}.npz", "--trim", "-1"), "--trim"),
         (("{left}", "{right}", "{out}.csv"), ".csv"),
         (("{left}", "{right}", "{left}"), "left.npz"),

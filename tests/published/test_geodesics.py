@@ -192,3 +192,29 @@ def test_timing_is_aligned_in_principal_components_as_published(tmp_path, capsys
             table[i, j] = cost + min(table[i - 1, j], table[i, j - 1], table[i - 1, j - 1])
     assert told["path_cost"] == pytest.approx(table[-1, -1], rel=1e-5)
     assert marey.load(tmp_path / "c.mry").frames == quick.frames
+
+
+# Frames; modes for 90, 95 and 99 % of the variance, counted independently on the clips as captured (K-11).
+COUNTED = {
+    "02_01": (343, (3, 5, 11)),
+    "09_06": (141, (3, 4, 9)),
+    "35_01": (None, (5, 7, 13)),
+    "17_10": (None, (16, 21, 30)),
+    "85_01": (None, (12, 16, 25)),
+    "85_12": (None, (18, 23, 31)),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_modes_of_captured_clips(data_dir, tmp_path, capsys, name):
+    frames, counts = COUNTED[name]
+    clip = marey.load(data_dir / "skeleton" / "cmu_bvh" / f"{name}.bvh")[1:]
+    assert frames in (None, clip.frames)
+    marey.save(clip, tmp_path / "clip.mry")
+    _, _, values = plain.principal_geodesics(plain.matrices(clip.rotations)[:, 1:])
+    share = np.cumsum(np.sum(values**2, axis=0)) / np.sum(values**2)
+    for level, count in zip((0.9, 0.95, 0.99), counts, strict=True):
+        line = ["body", "fit", tmp_path / "clip.mry", "-o", tmp_path / "model.mry", "--raw"]
+        modes = result(capsys, *line, "--variance", level, "--metric", "canonical")["modes"]
+        assert modes == np.argmax(share > level) + 1
+        assert abs(modes - count) <= 1

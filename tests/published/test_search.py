@@ -157,4 +157,4 @@ def test_the_published_searches_are_an_option(tmp_path, capsys):
     (tmp_path / "p.csv").write_text("x,z\n0,0\n0,0.4\n")
     told = result(capsys, *line, "--path", tmp_path / "p.csv", "--from", f"{name}:5")
     assert told["path_error"] < 0.2
-    assert "search published" in refused(capsys, *line, "--wander", "--seconds", 2)
+    assert "search published" in refused(capsys, *line, "--random", "--seconds", 2)

@@ -67,7 +67,7 @@ def animate(
     avoid: Avoid = "none",
     lag: float = 0.0,
     radius: float = BODY_RADIUS,
-    seen: bool = False,
+    match_density: bool = False,
     area: ArrayLike | None = None,
     entrance: Sequence[tuple[ArrayLike, float]] = (),
     exit: Sequence[ArrayLike] = (),
@@ -86,7 +86,7 @@ def animate(
         avoid: "social", people keep apart; "none", they may overlap.
         lag: Seconds by which people follow late.
         radius: Metres, of a body.
-        seen: Keep people only where the video shows people.
+        match_density: Keep people only where the video shows people.
         area: Polygon `(corners, 2)`, metres, in which people start.
         entrance: Polygons and the people per second who come in there, instead of at the border.
         exit: Polygons; who gets into one of them is gone.
@@ -102,7 +102,9 @@ def animate(
     length = fields.duration if seconds is None else seconds
     if length > fields.duration + 1e-9:
         _note(f"the field lasts {fields.duration:.3g} s and is repeated; marey crowd extend makes it longer")
-    settings = AgentSettings(radius=radius, lag=lag, avoid=avoid, recycle=not no_respawn, match_density=seen)
+    settings = AgentSettings(
+        radius=radius, lag=lag, avoid=avoid, recycle=not no_respawn, match_density=match_density
+    )
     count = 100 if people is None else people
     if density is not None:
         count = max(1, round(density * WalkableGround.of(fields).area))

@@ -405,7 +405,7 @@ SAMPLES = (
             "marey crowd info captured.zarr",
             "marey view captured.zarr -o captured.png --kind streaks --size 860x600",
             "marey crowd extend captured.zarr endless.zarr --frames 200",
-            "marey crowd animate endless.zarr -o reanimated.csv --people 80 --avoid social --seen "
+            "marey crowd animate endless.zarr -o reanimated.csv --people 80 --avoid social --match-density "
             "--seconds 2.5 --frame-rate 20",
             "marey view reanimated.csv -o reanimated.mp4 --size 720x324",
         ),

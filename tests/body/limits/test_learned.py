@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +71,28 @@ def test_one_stray_pose_does_not_widen_the_limits() -> None:
     assert 200 not in used
     _, clean, _ = tangent_ellipsoid(rotations)
     assert np.linalg.slogdet(shape)[1] == pytest.approx(np.linalg.slogdet(clean)[1], abs=0.3)
+
+
+def test_a_clip_with_a_joint_the_other_way_round_is_left_out() -> None:
+    walk = marey.samples.walk(2)
+    joint = walk.skeleton.index("LeftFoot")
+    turned = np.array(walk.rotations)
+    turned[60:, joint] = so3.multiply(turned[60:, joint], so3.exp([0, 0, 3.0]))
+    alone = learn([walk])
+    both = learn([walk, replace(walk, rotations=turned)])
+    np.testing.assert_allclose(both.axes(), alone.axes(), rtol=1e-3)
+    assert both.report.outliers == alone.report.outliers + 60
+    assert both.report.violations >= 60
+
+
+def test_limits_are_on_the_side_where_a_joint_mostly_is() -> None:
+    # The outermost rotations alone have their mean half a turn away.
+    angles = np.concatenate([np.zeros(500), np.linspace(0, 2.9, 40), np.linspace(2.9, -2.9, 80)])
+    walk = marey.samples.walk(1)
+    turned = np.repeat(walk.rotations[:1], len(angles), axis=0)
+    turned[:, 5] = so3.exp(angles[:, None] * [1.0, 0, 0])
+    found = learn([replace(walk, rotations=turned, root=np.repeat(walk.root[:1], len(angles), axis=0))])
+    assert found.report.violations == 0
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_one_may_begin_before_the_frames_that_can_be_come_back_to() -> None:
 
 
 def test_the_animation_has_the_frames_of_the_walk() -> None:
-    made = animate.animate(bodies.repertoire(), wander=True, seconds=4.0, rng=2)
+    made = animate.animate(bodies.repertoire(), random=True, seconds=4.0, rng=2)
     assert made.sequence.frames == made.walk.steps(bodies.repertoire().graph) + 1
     assert made.report.foot_skate_ratio > 0
 

@@ -22,7 +22,7 @@ def _arcs() -> Library:
 
 
 def test_a_left_and_a_right_turn_make_a_straight_walk() -> None:
-    made = blend(*_arcs().sequences, share=0.5, trim=0)
+    made = blend(*_arcs().sequences, weight=0.5, trim=0)
     middles = np.array([planar.centroid(frame) for frame in made.sequence.vertices])
     travelled = np.linalg.norm(np.diff(middles, axis=0), axis=1).sum()
     assert made.sequence.frames == 60
@@ -32,14 +32,14 @@ def test_a_left_and_a_right_turn_make_a_straight_walk() -> None:
 
 def test_a_weight_of_nothing_gives_the_first_clip_back() -> None:
     library = bodies.walks()
-    made = blend(*library.sequences, share=0.0, trim=0).animation
+    made = blend(*library.sequences, weight=0.0, trim=0).animation
     assert made.sequence.frames == 60
     np.testing.assert_allclose(made.sequence.vertices, library.sequences[0].vertices, atol=1e-5)
     assert not made.provenance.synthetic.any()
 
 
 def test_weights_may_change_over_the_clips() -> None:
-    made = blend(*bodies.walks().sequences, share=[0.0, 1.0, 0.0], trim=0).animation
+    made = blend(*bodies.walks().sequences, weight=[0.0, 1.0, 0.0], trim=0).animation
     assert made.provenance.weights[0] == 0
     assert made.provenance.weights.max() > 0.9
     assert np.isfinite(made.sequence.vertices).all()
@@ -68,7 +68,7 @@ def test_weights_may_be_a_function_of_the_mixture_s_own_time() -> None:
         return np.where(seconds < 1.0, 0.0, 1.0)
 
     library = Library((bodies.gliding(1e6, 1.0, 60, "long"), bodies.gliding(1e6, 1.0, 30, "short")))
-    made = blend(*library.sequences, share=late, trim=0).animation
+    made = blend(*library.sequences, weight=late, trim=0).animation
     assert (made.provenance.weights[:30] == 0).all() and (made.provenance.weights[32:] == 0).all()
     assert (made.provenance.sources[:30] < 60).all() and (made.provenance.sources[33:] >= 60).all()
     assert 43 <= made.sequence.frames <= 47
@@ -77,7 +77,7 @@ def test_weights_may_be_a_function_of_the_mixture_s_own_time() -> None:
 @pytest.mark.parametrize("weight", [1.5, [0.2, np.nan], -0.1])
 def test_weights_outside_of_0_to_1_are_refused(weight: object) -> None:
     with pytest.raises(InputError, match="weights"):
-        blend(*_arcs().sequences, share=weight)  # type: ignore[arg-type]
+        blend(*_arcs().sequences, weight=weight)  # type: ignore[arg-type]
 
 
 def test_less_than_nothing_cannot_be_cut_off() -> None:

@@ -19,6 +19,8 @@ from marey.body.ik.solver import PoseSolver
 from marey.body.ik.targets import Contact, IKReport, LookAt, Orient, Pin, Reach, Target, find_point
 from marey.body.ik.trajectory import blend_pose, solve_clip
 from marey.body.kinematics import forward_kinematics, points_on
+from marey.body.limits.learned import LearnedLimits, limits_of
+from marey.body.limits.limits import Limits
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel, check_joints
 from marey.body.skeleton import Skeleton
@@ -89,6 +91,7 @@ def ik(
     fixed_root: bool = False,
     tolerance: float | None = None,
     damping: str = "spread",
+    limits: LearnedLimits | Limits | None = None,
 ) -> HandleResult:
     """Pose a clip by handles; the rest of the body follows.
 
@@ -108,6 +111,7 @@ def ik(
         fixed_root: Keep the root where it is.
         tolerance: Metres, how exactly targets are meant.
         damping: Of steps: "spread", "canonical" or "kinetic".
+        limits: Of the joints, such as :func:`marey.body.limits.learn` gives; none if None.
 
     >>> import marey
     >>> posed = ik(marey.samples.walk(), reach={"LeftHand": [0.3, 1.2, 0.4]}, at=1.5)
@@ -122,6 +126,7 @@ def ik(
         raise InputError("no_model takes any pose, `model` the poses of a model: give one of them")
     if motion.translations is not None:
         warnings.warn(SLIDING, MareyWarning, stacklevel=2)
+    bounds = limits_of(limits, motion.skeleton)
     body, poses = _body(motion, model, no_model)
     frame = 0 if at is None else frame_at(motion, at, "at")
     points = reached_points(motion, frame if range is None else None, move)
@@ -138,10 +143,12 @@ def ik(
     if range is not None:
         weights = _weights(motion, *range)
         faded = [replace(target, weight=weights) for target in targets]
-        found = solve_clip(body, faded, motion, root=root, tolerance=tolerance)
+        found = solve_clip(body, faded, motion, root=root, tolerance=tolerance, limits=bounds)
         return HandleResult(found.motion, found.report, tuple(targets), poses)
     start = motion[frame]
-    solver = PoseSolver(body, start=start, damping=damping, refine=refine, root=root, tolerance=tolerance)
+    solver = PoseSolver(
+        body, start=start, damping=damping, refine=refine, root=root, tolerance=tolerance, limits=bounds
+    )
     posed = solver.solve(targets)
     result = posed.motion(like=motion) if blend is None else blend_pose(motion, frame, posed, blend)
     return HandleResult(result, posed.report, tuple(targets), poses)

@@ -3,8 +3,9 @@
 The rotations `x` of a joint are vectors `log(c⁻¹ x)` at a centre `c`; the smallest ellipsoid around them has
 a middle `d`, and the centre moves there, `c exp(d)`, until it is its own middle (algorithm 1). It is found by
 Khachiyan's ascent with away steps on the corners of the convex hull, which takes milliseconds; clips come one
-after the other, only hulls are kept. What lies between a jump of a radian and one back is left out, and so is
-a single pose that widens an ellipsoid by more than 15 %. Axes that a joint hardly turns about get a width of
+after the other, only hulls are kept. What lies between a jump of a radian and one back is left out, what lies
+behind a jump and is more than a right angle from the mean of all clips, and a single pose that widens an
+ellipsoid by more than 15 %. Axes that a joint hardly turns about get a width of
 their own.
 """
 
@@ -20,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from marey._arrays import Array, BoolArray, IntArray
 from marey._report import Report
-from marey.body.limits.limits import EllipsoidLimits
+from marey.body.limits.limits import EllipsoidLimits, Limits
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
@@ -34,6 +35,8 @@ class LearnSettings:
 
     Args:
         jump: radians between frames, from which on what follows is an outlier until the jump back.
+        apart: radians from the mean of all clips to that of what a clip shows between two jumps, from which
+            on this is left out: the capture has turned the joint over.
         gain: share of the volume by which one pose may widen an ellipsoid.
         most: outliers that are left out of one joint so.
         least: radians, spread below which a joint does not turn about an axis.
@@ -44,6 +47,7 @@ class LearnSettings:
     """
 
     jump: float = 1.0
+    apart: float = np.pi / 2
     gain: float = 0.15
     most: int = 20
     least: float = 5e-3
@@ -52,6 +56,20 @@ class LearnSettings:
     accuracy: float = 1e-6
     rounds: int = 50
     grow: float = 1.0
+
+
+class Stretch(NamedTuple):
+    """Frames of a joint without a jump: their number, the sum of `q qᵀ`, the outermost rotations `(n, 4)`."""
+
+    frames: int
+    moment: Array
+    hull: Array
+
+    @classmethod
+    def of(cls, rotations: Array) -> Stretch:
+        """Of rotations `(frames, 4)`."""
+        moment = rotations.T @ rotations
+        return cls(len(rotations), moment, rotations[outermost(rotations, _mean_by(moment))])
 
 
 class Ellipsoid(NamedTuple):
@@ -113,6 +131,11 @@ class LearnedLimits:
         }
 
 
+def limits_of(limits: LearnedLimits | Limits | None, skeleton: Skeleton) -> Limits | None:
+    """Limits as they are, those that were learned for the joints of a skeleton."""
+    return limits.of(skeleton) if isinstance(limits, LearnedLimits) else limits
+
+
 def learn(motions: Iterable[Motion], settings: LearnSettings | None = None) -> LearnedLimits:
     """Limits of the joints that move in some clips of one skeleton, which are read one after the other.
 
@@ -129,7 +152,7 @@ def learn(motions: Iterable[Motion], settings: LearnSettings | None = None) -> L
     """
     options = settings or LearnSettings()
     names: tuple[str, ...] = ()
-    kept: list[list[Array]] = []
+    kept: list[list[Stretch]] = []
     frames = outliers = violations = 0
     for motion in motions:
         if not names:
@@ -142,16 +165,22 @@ def learn(motions: Iterable[Motion], settings: LearnSettings | None = None) -> L
         outliers += int((~good).sum())
         for joint in range(1, len(names)):
             own = motion.rotations[good[:, joint], joint]
-            if len(own):
-                kept[joint].append(own[outermost(own)])
+            cuts = np.flatnonzero(so3.distance(own[1:], own[:-1]) >= options.jump) + 1
+            kept[joint] += [Stretch.of(part) for part in np.split(own, cuts) if len(part)]
     if not frames:
         raise InputError("limits: no clip was given")
     joints, centres, shapes, samples = [], [], [], []
     for joint in range(1, len(names)):
-        rotations = np.concatenate(kept[joint]) if kept[joint] else np.empty((0, 4))
+        # About the mean of all frames, not of the outermost ones, which may be on the other side of a turn.
+        for _ in range(2):
+            middle = _mean_by(sum((part.moment for part in kept[joint]), np.zeros((4, 4))))
+            near = [so3.distance(_mean_by(part.moment), middle) <= options.apart for part in kept[joint]]
+            outliers += sum(part.frames for part, own in zip(kept[joint], near, strict=True) if not own)
+            kept[joint] = list(itertools.compress(kept[joint], near))
+        rotations = np.concatenate([np.empty((0, 4)), *(part.hull for part in kept[joint])])
         if len(rotations) and np.ptp(np.abs(rotations), axis=0).max() > 0.25 * options.least:
-            rotations = rotations[outermost(rotations)]
-            centre, shape, used = tangent_ellipsoid(rotations, options)
+            rotations = rotations[outermost(rotations, middle)]
+            centre, shape, used = tangent_ellipsoid(rotations, options, middle)
             outliers += len(rotations) - len(used)
             vectors = so3.log(so3.multiply(so3.inverse(centre), rotations[used]))
             joints.append(joint)
@@ -167,9 +196,9 @@ def learn(motions: Iterable[Motion], settings: LearnSettings | None = None) -> L
     return LearnedLimits(limits, names, tuple(samples), report)
 
 
-def outermost(rotations: Array) -> IntArray:
-    """Indices of corners of the hull of rotations `(n, 4)` at their mean, and of the frames beside them."""
-    vectors = so3.log(so3.multiply(so3.inverse(mean_of(rotations)), rotations))
+def outermost(rotations: Array, centre: Array) -> IntArray:
+    """Indices of corners of the hull of rotations `(n, 4)` at a centre, and of the frames beside them."""
+    vectors = so3.log(so3.multiply(so3.inverse(centre), rotations))
     corners = hull(vectors)
     beside = corners[:, None] + np.array([-2, -1, 0, 1, 2])
     return np.unique(np.clip(beside, 0, len(rotations) - 1))
@@ -218,16 +247,16 @@ def hull(points: Array) -> IntArray:
 
 
 def tangent_ellipsoid(
-    rotations: Array, settings: LearnSettings | None = None
+    rotations: Array, settings: LearnSettings | None = None, centre: Array | None = None
 ) -> tuple[Array, Array, IntArray]:
     """Centre `(4,)` and shape `(3, 3)` of the limits around rotations `(n, 4)`, and which samples count.
 
-    Algorithm 1 of Tournier (2011, section 12.2), begun at the mean; then once more without samples of the
-    core set that alone widen it by more than `gain`.
+    Algorithm 1 of Tournier (2011, section 12.2), begun at a centre, or the mean; then once more without
+    samples of the core set that alone widen it by more than `gain`.
     """
     options = settings or LearnSettings()
     used = np.arange(len(rotations))
-    centre = mean_of(rotations)
+    centre = mean_of(rotations) if centre is None else centre
     while True:
         centre, found = _centred(rotations[used], centre, options)
         volume = _log_volume(found.shape)
@@ -241,6 +270,11 @@ def tangent_ellipsoid(
         if outlier < 0:
             return centre, found.shape / options.grow**2, used
         used = np.delete(used, outlier)
+
+
+def _mean_by(moment: Array) -> Array:
+    """The rotation `(4,)` nearest to those with a sum of `q qᵀ`."""
+    return np.asarray(np.linalg.eigh(moment)[1][:, -1])
 
 
 def mean_of(rotations: Array) -> Array:

@@ -18,10 +18,10 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import Array, FloatArray, assign, checked
-from marey.body.limits import JointFreedom, SwingTwistLimits, human_joints
+from marey.body.limits import JointFreedom, Limits, SwingTwistLimits, human_joints
 from marey.body.motion import Motion
 from marey.body.particles.constraints import Constraint, PoseBatch
 from marey.body.pose_model import PoseModel
@@ -44,6 +44,7 @@ class ArticulatedChain:
         limits: of all joints.
         root_deviation: `(3,)`, metres the root moves for each radian that joints turn; 0: it is held.
         rules: constraints that always hold, such as coupled joints.
+        learned: further limits, which hold as well; none if None.
     """
 
     skeleton: Skeleton
@@ -51,6 +52,7 @@ class ArticulatedChain:
     limits: SwingTwistLimits
     root_deviation: tuple[float, float, float] = (0.0, 0.0, 0.0)
     rules: tuple[Constraint, ...] = ()
+    learned: Limits | None = None
 
     def __post_init__(self) -> None:
         mobility = checked("mobility", self.mobility, (self.skeleton.joints, 3))
@@ -106,6 +108,11 @@ class ArticulatedChain:
             # A clip in which nothing turns does not say what is stiff.
             mobility[(turned < 1e-4) & (turned.max() >= 1e-4)] = 0.0
         return replace(self, limits=self.limits.containing(motion.rotations), mobility=mobility)
+
+    def project(self, rotations: ArrayLike) -> Array:
+        """The rotations `(..., joints, 4)` within all limits."""
+        inside = self.limits.project(rotations)
+        return inside if self.learned is None else self.learned.project(inside)
 
     @property
     def freedoms(self) -> int:
@@ -186,6 +193,7 @@ class RandomWalk:
         out = np.empty_like(poses.rotations)
         centres, limits = chain.limits.centres, chain.limits.parameters
         propose(poses.rotations, step * chain.mobility, centres, limits, rng, out)
+        out = out if chain.learned is None else chain.learned.project(out)
         root = poses.root
         if any(chain.root_deviation):
             root = root + step * np.asarray(chain.root_deviation) * rng.standard_normal(root.shape)
@@ -204,6 +212,7 @@ class RandomWalk:
         vectors[:, joints] = unit * drive[:, :count]
         out = np.empty_like(poses.rotations)
         _kernels.move(poses.rotations, vectors, limits.centres, limits.parameters, reflect, out)
+        out = out if self.chain.learned is None else self.chain.learned.project(out)
         root = poses.root.copy()
         root[:, free] += step * np.asarray(self.chain.root_deviation)[free] * drive[:, count:]
         done = np.concatenate([vectors[:, joints] / unit, drive[:, count:]], axis=1)
@@ -278,5 +287,5 @@ class LearnedDynamics:
         rotations[:, 0] = so3.multiply(poses.rotations[:, 0], so3.exp(moves[:, :3]))
         root = poses.root + np.asarray(self.chain.root_deviation) * moves[:, 3:]
         history = np.concatenate([poses.history[:, 1:], coordinates[:, None]], axis=1)
-        inside = self.chain.limits.project(so3.normalise(rotations))
+        inside = self.chain.project(so3.normalise(rotations))
         return PoseBatch(poses.skeleton, inside, root, history), drive

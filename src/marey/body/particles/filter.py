@@ -143,10 +143,10 @@ class FilteredMotion:
             raise InputError(f"estimate {estimate!r}: one of {', '.join(ESTIMATES)}")
         poses = {"path": self.path, "mean": self.means, "best": self.likeliest}[estimate]()
         if not smoothed:
-            inside = self.chain.limits.project(poses.rotations)
+            inside = self.chain.project(poses.rotations)
             return Motion(self.chain.skeleton, so3.continuous(inside), poses.root, frame_rate)
         bell = np.exp(-0.5 * (np.arange(6) / 2.0) ** 2)
-        rotations = self.chain.limits.project(so3.normalise(smooth(poses.rotations, bell, rotations=True)))
+        rotations = self.chain.project(so3.normalise(smooth(poses.rotations, bell, rotations=True)))
         return Motion(self.chain.skeleton, so3.continuous(rotations), smooth(poses.root, bell), frame_rate)
 
 
@@ -189,7 +189,7 @@ def solve(
     place = np.asarray(chain.skeleton.offsets[0] if root is None else root, dtype=np.float64)
     if first.shape != (joints, 4) or place.shape != (3,):
         raise InputError(f"start: expected ({joints}, 4) and root (3,), got {first.shape} and {place.shape}")
-    inside = np.repeat(chain.limits.project(so3.normalise(first)[None]), particles, axis=0)
+    inside = np.repeat(chain.project(so3.normalise(first)[None]), particles, axis=0)
     poses = model.begin(PoseBatch(chain.skeleton, inside, np.repeat(place[None], particles, axis=0)))
     rows = steps + 1, particles
     rotations, roots = np.empty((*rows, chain.skeleton.joints, 4)), np.empty((*rows, 3))

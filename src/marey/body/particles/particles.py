@@ -14,6 +14,8 @@ from marey._random import Rng
 from marey._report import Report, Result
 from marey.body.ik.ik import NOTHING, SLIDING, Handles, frame_at, oriented, pairs, reached_points
 from marey.body.ik.targets import LookAt, Orient, Reach, find_point
+from marey.body.limits.learned import LearnedLimits, limits_of
+from marey.body.limits.limits import Limits
 from marey.body.motion import Motion
 from marey.body.particles.chain import ArticulatedChain, LearnedDynamics
 from marey.body.particles.constraints import (
@@ -89,6 +91,7 @@ def particles(
     dynamics: bool = False,
     solutions: int = 1,
     polish: bool = False,
+    limits: LearnedLimits | Limits | None = None,
     frame_rate: float = 30.0,
     rng: Rng = 0,
 ) -> ParticlesResult:
@@ -106,6 +109,7 @@ def particles(
         dynamics: Move as the clip does.
         solutions: How many different motions.
         polish: Meet targets in the end as exactly as limits and feet allow.
+        limits: Further limits of joints, such as :func:`marey.body.limits.learn` gives.
         frame_rate: Of the result, frames per second.
         rng: Seed or generator.
 
@@ -126,6 +130,7 @@ def particles(
     rows = slice(frame, frame + 1)
     first = PoseBatch(motion.skeleton, np.array(motion.rotations[rows]), np.array(motion.root[rows]))
     chain = ArticulatedChain.human(motion.skeleton).widened_to(motion)
+    chain = replace(chain, learned=limits_of(limits, motion.skeleton))
     for joint, _ in (*pairs(reach), *pairs(move), *pairs(look_at), *pairs(aim)):
         find_point(motion.skeleton, joint)
     points = [*pairs(reach), *reached_points(motion, frame, move)]

@@ -58,7 +58,7 @@ def polished_pose(
 
     rules = as_constraints(constraints)
     walk, noise = RandomWalk(chain, deviation=1.0), Errors.noise(rules)
-    start = PoseBatch(chain.skeleton, chain.limits.project(rotations[None]), np.array(root)[None])
+    start = PoseBatch(chain.skeleton, chain.project(rotations[None]), np.array(root)[None])
 
     def moved(steps: Array) -> tuple[PoseBatch, Array]:
         """Poses after steps `(n, freedoms)`, and their residuals `(n, numbers + freedoms)`."""
@@ -97,7 +97,7 @@ def polished(
     share = minimum_jerk(np.linspace(0.0, 1.0, len(rotations)))
     rotations = so3.multiply(rotations, so3.exp(share[:, None, None] * turn))
     root = root + share[:, None] * shift
-    rotations = chain.limits.project(so3.normalise(rotations))
+    rotations = chain.project(so3.normalise(rotations))
     for frame in range(1, len(rotations) - 1) if held else ():
         pose = rotations[frame], root[frame]
         rotations[frame], root[frame] = polished_pose(chain, held, *pose, iterations=4, prior_scale=scale)

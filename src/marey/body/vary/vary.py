@@ -24,7 +24,8 @@ from marey._work import Progress
 from marey.body import feet
 from marey.body.anatomy import anatomy
 from marey.body.feet.contacts import skate, skate_heights
-from marey.body.limits.limits import RangeLimits, soft_clip
+from marey.body.limits.learned import LearnedLimits
+from marey.body.limits.limits import CompiledLimits, RangeLimits, soft_clip
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel, pose_samples
 from marey.body.root_motion import RootMotion, about_y, integrate_root_motion, positions_in_heading_frame, yaw
@@ -100,7 +101,7 @@ def vary(
     loop: bool = False,
     method: str = "joint",
     timing: float | None = None,
-    limits: bool = True,
+    limits: bool | LearnedLimits = True,
     plant: bool = True,
     modes: int | None = None,
     rng: Rng = None,
@@ -119,7 +120,7 @@ def vary(
         method: "joint" keeps all covariances over time and across the body; "gp" is an independent squared
             exponential process for each mode (Courty & Cuzol 2010, section 5).
         timing: Standard deviation of a random tempo, 0 for none; 0.03 times the deviation if None.
-        limits: Keep joints within a tenth of the ranges that they have in the clip.
+        limits: Keep joints within a tenth of the ranges that they have in the clip, or within learned limits.
         plant: Plant the feet.
         modes: Size of the pose model; enough for 99 % of the variance if None.
         rng: Seed, or what gives one; the n-th variant depends on it and on n alone.
@@ -134,6 +135,8 @@ def vary(
     amount = settings.timing * deviation if timing is None else float(timing)
     _check(motion, count, deviation, keep_modes, method, amount)
     model = _Learned(motion, modes, settings)
+    if isinstance(limits, LearnedLimits):
+        model.ranges, limits = limits.of(motion.skeleton), True
     last = (motion.frames - 1) / motion.frame_rate
     for seconds in pins:
         if not -1e-9 <= seconds <= last + 0.5 / motion.frame_rate:
@@ -207,7 +210,9 @@ class _Learned:
         turns[[0, *(j for leg in anatomy(skeleton).legs for j in skeleton.descendants(leg.root))]] = 0.0
         simulated = (self.detail - self.detail.mean(axis=0)) * anew
         self.detail_process = ExampleProcess.of(simulated)
-        self.ranges = RangeLimits.of_poses(samples.rotations, self.poses.geodesics.mean, give=settings.give)
+        self.ranges: CompiledLimits = RangeLimits.of_poses(
+            samples.rotations, self.poses.geodesics.mean, give=settings.give
+        )
         self.speeds = samples.numbers.min(axis=0), samples.numbers.max(axis=0)
         self.profile = feet.ContactProfile.of(motion)
 

@@ -7,6 +7,7 @@ from marey.cli._options import (
     Clip,
     Height,
     Length,
+    LimitsFile,
     LookAt,
     Move,
     Orientation,
@@ -52,6 +53,7 @@ def ik(
         None, "Target tolerance in cm (default 0.5; 2 with --refine).", "CM", above=0
     ),
     damping: Literal["spread", "canonical", "kinetic"] = option("spread", "Damping of steps.", "DAMPING"),
+    limits: LimitsFile | None = option(None, "Joint limits (marey body limits).", "LIMITS"),
     max_error: Length | None = option(
         None, "For OUT.mry: compress the clip within this error; 1cm if IN is compressed.", "LENGTH"
     ),

@@ -3,7 +3,18 @@
 from typing import Literal
 
 from marey.cli._console import warn
-from marey.cli._options import Clip, LookAt, Move, Orientation, Out, PoseModelFile, Reach, Seed, option
+from marey.cli._options import (
+    Clip,
+    LimitsFile,
+    LookAt,
+    Move,
+    Orientation,
+    Out,
+    PoseModelFile,
+    Reach,
+    Seed,
+    option,
+)
 from marey.cli._run import Output, Run, command
 
 
@@ -27,6 +38,7 @@ def particles(
     dynamics: bool = option(False, "Move as the clip does: dynamics learned from it."),
     solutions: int = option(1, "Different motions: OUT-1, OUT-2, …", "K", min=1),
     polish: bool = option(False, "Meet targets in the end as exactly as limits and feet allow."),
+    limits: LimitsFile | None = option(None, "Joint limits to keep as well (marey body limits).", "LIMITS"),
     frame_rate: float = option(30.0, "Frames per second of the result.", "F", above=0),
     seed: Seed = 0,
 ) -> Output:

@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Literal
 
-from marey.cli._options import Clip, Numbers, Out, Seed, option
+from marey.cli._options import Clip, LimitsFile, Numbers, Out, Seed, option
 from marey.cli._run import Output, Run, Values, check_ending, command, save_files
+from marey.errors import InputError
 
 
 def _pattern(source: Path, out: Path, format: str | None) -> Path:
@@ -39,6 +40,9 @@ def vary(
     loop: bool = option(False, "End in the first pose."),
     method: Literal["joint", "gp"] = option("joint", "Correlated modes, or each mode by itself."),
     timing: float | None = option(None, "How much the tempo varies, e.g. 0.05; 0: not.", "SHARE"),
+    limits: LimitsFile | None = option(
+        None, "Joint limits (marey body limits) instead of the clip's ranges.", "LIMITS"
+    ),
     no_limits: bool = option(False, "Let joints leave their range by more than a tenth."),
     no_plant: bool = option(False, "Do not plant the feet."),
     seed: Seed = 0,
@@ -56,8 +60,10 @@ def vary(
     from marey import body
 
     pattern = _pattern(run.path("motion"), out, format)
-    limits, plant = not no_limits, not no_plant
-    variants = run.call("varying", body.vary, motion, pins=pin or [], limits=limits, plant=plant)
+    if limits is not None and no_limits:
+        raise InputError("--limits: has no effect with --no-limits")
+    bounds = not no_limits if limits is None else limits
+    variants = run.call("varying", body.vary, motion, pins=pin or [], limits=bounds, plant=not no_plant)
     milliseconds = run.milliseconds()
     digits = max(2, len(str(count)))
     names = [pattern.name.replace("%d", f"{number:0{digits}d}") for number in range(1, count + 1)]

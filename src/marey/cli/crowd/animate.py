@@ -62,7 +62,7 @@ def animate(
     avoid: Literal["none", "social"] = option("none", "social: people keep apart; none: they may overlap."),
     lag: float = option(0.0, "Seconds by which people follow late.", "S"),
     radius: Length = option(0.25, "Radius of a body, e.g. 25cm.", "L"),
-    seen: bool = option(False, "Keep people only where the video shows people."),
+    match_density: bool = option(False, "Keep people only where the video shows people."),
     area: Polygon | None = option(None, "People start in this polygon, metres.", "X,Y X,Y …"),
     entrance: list[Door] = option(
         (), "People come in here, RATE a second, not at the border.", "X,Y X,Y …@RATE"
@@ -83,7 +83,7 @@ def animate(
         marey crowd animate street.zarr -o people.csv --people 500
         marey crowd animate street.zarr -o people.glb --people 80 --avoid social --seconds 10
         marey crowd animate street.zarr -o again.mp4 --people 30 --video street.avi --camera View_001.xml
-        marey crowd animate street.zarr -o people.parquet --density 0.5 --seen
+        marey crowd animate street.zarr -o people.parquet --density 0.5 --match-density
         marey crowd animate hall.zarr -o p.csv --entrance "0,0 2,0 2,4 0,4@1.5" --exit "20,0 22,0 22,4"
 
     Those who leave come in again, as someone new, where the motion streams in. Bodies with walks of your own,

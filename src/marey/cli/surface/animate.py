@@ -52,11 +52,11 @@ def animate(
     steer: Path | None = option(
         None, "Steered while playing: columns time, x, z (a direction).", "S.csv", role="in"
     ),
-    wander: bool = option(False, "Without aim: random transitions for --seconds."),
+    random: bool = option(False, "Without aim: random transitions for --seconds."),
     start: str | None = option(None, "The captured frame to begin with.", "SEQ:FRAME", "--from"),
     end: str | None = option(None, "The captured frame to end with.", "SEQ:FRAME", "--to"),
     seconds: float | None = option(
-        None, "How long: with --from and --to, with --steer, or with --wander.", "S", above=0, max=3600
+        None, "How long: with --from and --to, with --steer, or with --random.", "S", above=0, max=3600
     ),
     seed: Seed = 0,
     behaviour: list[BehaviourRange] = option(
@@ -64,7 +64,7 @@ def animate(
         "What to show from A to B metres of the path: run=5:12; or all along it: walk,turn.",
         "LABEL[=A:B]",
     ),
-    track: Numbers | None = option(
+    follow_vertices: Numbers | None = option(
         None, "Vertices whose middle keeps to the path; else the body's.", "V,V,…"
     ),
     accuracy: float = option(5.0, "Weight of keeping to the path beside few transitions.", "W"),
@@ -87,7 +87,7 @@ def animate(
         marey surface animate subject.mry -o dance.glb --poses keys.csv --search published
         marey surface animate subject.mry -o go.glb --from walk:10 --to jump:40 --seconds 4
         marey surface animate subject.mry -o steered.mp4 --steer directions.csv --seconds 10
-        marey surface animate subject.mry -o about.mp4 --wander --seconds 20 --seed 3
+        marey surface animate subject.mry -o about.mp4 --random --seconds 20 --seed 3
 
     A clip shows captured frames green and blended ones red; an image shows the path from above.
     """
@@ -108,7 +108,7 @@ def animate(
         path=curve,
         poses=keys,
         steer=None if steer is None else constraints_csv.read_directions(steer),
-        track=None if track is None else [int(vertex) for vertex in track],
+        follow_vertices=None if follow_vertices is None else [int(vertex) for vertex in follow_vertices],
     )
     if provenance is not None:
         constraints_csv.write_provenance(made, graph.library, provenance)

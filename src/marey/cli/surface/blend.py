@@ -1,4 +1,4 @@
-"""`marey surface blend`: two clips of one kind, aligned and mixed in any share."""
+"""`marey surface blend`: two clips of one kind, aligned and mixed with any weight."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from marey.surface.synthesis.blend import Weight
 
 
-def _share(text: str) -> float | list[float] | Path:
-    """`0.5`; `0:1` and longer, shares to pass through; or a table."""
+def _weight(text: str) -> float | list[float] | Path:
+    """`0.5`; `0:1` and longer, weights to pass through; or a table."""
     if text.lower().endswith(".csv"):
         return Path(text)
-    shares = [float(part) for part in text.split(":")]
-    if not all(0 <= one <= 1 for one in shares):
+    weights = [float(part) for part in text.split(":")]
+    if not all(0 <= one <= 1 for one in weights):
         raise ValueError
-    return shares[0] if len(shares) == 1 else shares
+    return weights[0] if len(weights) == 1 else weights
 
 
-Share = Annotated[
+Weights = Annotated[
     float | list[float] | Path,
-    Parsed(_share, "write a number from 0 to 1, several as 0:1, or name a .csv file"),
+    Parsed(_weight, "write a number from 0 to 1, several as 0:1, or name a .csv file"),
 ]
 
 
@@ -38,8 +38,8 @@ def blend(
     first: Path = argument("A clip: meshes, or a skeleton to be skinned.", "A", role="in", reads=OF_MESHES),
     second: Path = argument("Another of the same subject and kind.", "B", role="in"),
     out: Out = option(..., "Meshes to write, a clip (.mp4), or the paths from above (.png).", "OUT"),
-    share: Share = option(
-        0.5, "Share of B, 0 to 1: a number, several to pass through (0:1), or a .csv of time, share.", "S"
+    weight: Weights = option(
+        0.5, "Weight of B, 0 to 1: a number, several to pass through (0:1), or a .csv of time, weight.", "S"
     ),
     trim: float = option(
         1.0, "Seconds that A or B may lose at either end to be aligned; 0 keeps both whole.", "S", min=0
@@ -50,28 +50,28 @@ def blend(
 
     Examples:
         marey surface blend turn-left.npz turn-right.npz straight.glb
-        marey surface blend walk.npz run.npz jog.glb --share 0.3
-        marey surface blend walk.npz run.npz faster.mp4 --share 0:1
-        marey surface blend turn-left.npz turn-right.npz paths.png --share shares.csv
+        marey surface blend walk.npz run.npz jog.glb --weight 0.3
+        marey surface blend walk.npz run.npz faster.mp4 --weight 0:1
+        marey surface blend turn-left.npz turn-right.npz paths.png --weight weights.csv
         marey surface blend walk.bvh limp.bvh between.glb --vertices 2000
 
     Times of a .csv are seconds of the mixture. Lengths are metres, costs sums of pose distances in radians.
     """
     from marey import surface
 
-    if isinstance(share, Path):
-        check_place(out, [share])
-    weight: Weight = _table(share) if isinstance(share, Path) else share
+    if isinstance(weight, Path):
+        check_place(out, [weight])
+    mixing: Weight = _table(weight) if isinstance(weight, Path) else weight
     library = load_library([first, second], run.given)
     if len(library) != 2:
         raise InputError(f"{first}, {second}: they hold {len(library)} clips; blend takes one of each file")
-    mixed = run.call("blending", surface.blend, *library.sequences, share=weight)
+    mixed = run.call("blending", surface.blend, *library.sequences, weight=mixing)
     warn_of_skate(mixed.report.foot_slide_ratio)
     return Output(mixed.animation, mixed.report, image=("blend_paths", *library.sequences, mixed.sequence))
 
 
 def _table(path: Path) -> "Callable[[Array], Array]":
-    """Shares over time from a file of times and shares."""
+    """Weights over time from a file of times and weights."""
     import numpy as np
 
     from marey.io.constraints_csv import read_blend_weights

@@ -181,11 +181,11 @@ def animate(
     path: Path | ArrayLike | None = None,
     poses: Sequence[tuple[Pose, float]] | None = None,
     steer: ArrayLike | None = None,
-    wander: bool = False,
+    random: bool = False,
     start: Pose | None = None,
     end: Pose | None = None,
     seconds: float | None = None,
-    track: Sequence[int] | None = None,
+    follow_vertices: Sequence[int] | None = None,
     accuracy: float = 5.0,
     width: int = 500,
     tolerance: float = 0.0,
@@ -197,10 +197,11 @@ def animate(
 
     Args:
         graph: Of the subject. path: To follow, on the ground or in space. poses: Frames and the seconds at
-        which they are taken. steer: Directions `(rows, 3)`: time, and x, z from then on. wander: Random
+        which they are taken. steer: Directions `(rows, 3)`: time, and x, z from then on. random: Random
         transitions for `seconds`. start: The captured frame to begin with. end: The captured frame to end
-        with. seconds: How long, from `start` to `end`, steered or at random. track: Vertices whose middle
-        keeps to the path; the body's if None. accuracy: Weight of keeping to the path beside few transitions.
+        with. seconds: How long, from `start` to `end`, steered or at random.
+        follow_vertices: Vertices whose middle keeps to the path; the body's if None.
+        accuracy: Weight of keeping to the path beside few transitions.
         width: States that the search along a path keeps; more find better walks, slower. tolerance: Seconds
         by which poses may miss their times to deform less. search: "beam", ours; or "published" (Boukhayma
         2017, section 3.5), along a path by branch and bound, from
@@ -209,27 +210,27 @@ def animate(
 
     >>> import marey
     >>> repertoire = marey.surface.graph(marey.samples.mesh_library(vertices=800))
-    >>> animate(repertoire, wander=True, seconds=2).sequence.frames > 50
+    >>> animate(repertoire, random=True, seconds=2).sequence.frames > 50
     True
     """
-    given = [one for one in (path, poses, steer, wander or None, end) if one is not None]
+    given = [one for one in (path, poses, steer, random or None, end) if one is not None]
     if len(given) != 1 or (end is not None and start is None):
-        raise InputError("give one of `path`, `poses`, `steer`, `wander`, or `start` and `end`")
+        raise InputError("give one of `path`, `poses`, `steer`, `random`, or `start` and `end`")
     if poses is not None and start is not None:
         raise InputError("start: the first of the `poses` is the first frame")
     if seconds is not None and (path is not None or poses is not None):
-        raise InputError("seconds: goes with `start` and `end`, with `steer` or with `wander`")
+        raise InputError("seconds: goes with `start` and `end`, with `steer` or with `random`")
     if search not in SEARCHES:
         raise InputError(f"search {search!r}: one of {', '.join(SEARCHES)}")
     published = search == "published"
-    if published and (steer is not None or wander or (path is None and poses is None and seconds is None)):
+    if published and (steer is not None or random or (path is None and poses is None and seconds is None)):
         raise InputError("search published: goes with `path`, with `poses`, or with `end` and `seconds`")
-    if track is not None and path is None:
-        raise InputError("track: goes with `path`")
+    if follow_vertices is not None and path is None:
+        raise InputError("follow_vertices: goes with `path`")
     if steer is not None:
         return _steered(graph, steer, seconds, start, accuracy, progress)
-    if wander and seconds is None:
-        raise InputError("wander: say how long with `seconds`")
+    if random and seconds is None:
+        raise InputError("random: say how long with `seconds`")
     if seconds is not None:
         _check_seconds(seconds)
     library = graph.library
@@ -237,14 +238,16 @@ def animate(
     if path is not None:
         line = path if isinstance(path, Path) else Path.through(path)
         player = Player.prepare(graph)
-        motion = edge_motion(graph, player.ground, track=track, edges=prune_transitions(graph.graph, library))
+        motion = edge_motion(
+            graph, player.ground, track=follow_vertices, edges=prune_transitions(graph.graph, library)
+        )
         if published:
             found = branch_and_bound(graph.graph, motion, line, start=first)
             return _play(player, found.walk, found.start, path=found, progress=progress)
         settings = PathSearchSettings(accuracy=accuracy, width=width)
         found = follow(graph.graph, motion, line, settings, start=first, progress=progress)
         return _play(player, found.walk, found.start, path=found, progress=progress)
-    if wander:
+    if random:
         assert seconds is not None
         walk = random_walk(graph.graph, library, seconds, rng, start=first)
         return _play(Player.prepare(graph), walk, progress=progress)

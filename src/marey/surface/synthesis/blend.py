@@ -268,7 +268,7 @@ def blend(
     first: MeshSequence,
     second: MeshSequence,
     *,
-    share: Weight = 0.5,
+    weight: Weight = 0.5,
     trim: float = 1.0,
     slope: int = 3,
     progress: Progress | None = None,
@@ -278,7 +278,7 @@ def blend(
     Args:
         first: A clip.
         second: Another of the same subject and kind.
-        share: Of the second, 0 to 1: a number, several spread evenly over the time of the clips, or a
+        weight: Of the second, 0 to 1: a number, several spread evenly over the time of the clips, or a
             function from seconds of the mixture `(n,)` to weights `(n,)`.
         trim: Seconds that either may lose at its ends to be aligned; 0 keeps both whole.
         slope: Neither passes more than so many times as fast as the other.
@@ -292,7 +292,7 @@ def blend(
     apart = distances(library, progress=progress)
     match = align_clips(library, apart, slope=slope, trim=trim)
     path = smooth_path(match)
-    times, weights = _mixed_pace(path, _weights_along(share, path, library.frame_rate))
+    times, weights = _mixed_pace(path, _weights_along(weight, path, library.frame_rate))
     ground = GroundFrames.of(library)
     placement = Placement.lay_out(ground, times, weights, turns_between(apart.yaw_offsets, times))
     blender = Interpolator.prepare(library.vertices(0), library.faces)
