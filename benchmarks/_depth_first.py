@@ -1,10 +1,10 @@
 """A peer of path following: depth first with branch and bound, as in Boukhayma 2017, section 3.5.
 
-The same ways and costs as ours, one loop. It is told the frame to begin with, what a metre of the curve is
-worth, so that it tries first what promises most, and when a walk lasts too long. Whatever costs as much as
-the best walk known is given up. Places are paired with the curve as ours are, by the nearest sample ahead, or
-as in Boukhayma 2017, by the length travelled: then every walk comes to an end, wherever that is. The loop runs
-interpreted over lists and, the very same, compiled over arrays.
+The same walks and costs as ours, in one loop. It is given the frame to begin with, the worth of a metre of
+the curve, so that it tries first what promises most, and the length at which a walk is too long. A walk that
+costs as much as the best one known is given up. Places are paired with the curve as ours are, by the nearest
+sample ahead, or as in Boukhayma 2017, by the length travelled: then every walk ends, wherever that is. The
+same loop runs interpreted over lists and compiled over arrays.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def filters() -> list[str]:
         "gaussian, scipy on components": lambda: naive_gaussian(q),
     }
     seconds = dict(zip(rows, fastest(*rows.values(), repeats=25), strict=True))
-    print(f"{JOINTS} joints x {FRAMES} frames, {PASSES} passes; the 300 ms of Courty 2013 are of a laptop of 2013")
+    print(f"{JOINTS} joints x {FRAMES} frames, {PASSES} passes; Courty 2013 took 300 ms on a laptop of 2013")
     ours = seconds["bilateral, marey"]
     for name, value in seconds.items():
         print(

@@ -202,6 +202,24 @@ def test_variants_keep_the_pinned_pose_and_one_can_be_chosen(room: BodyRoom) -> 
     assert room.state.pins == ()
 
 
+def test_gains_of_inputs_change_the_clip_that_they_drive(room: BodyRoom, clip: marey.Motion) -> None:
+    assert all(gain.disabled for gain in room.drive.gains)
+    room.drive.count.value = 3
+    room.drive.learn()
+    done(room)
+    driven = room.state.motion
+    assert driven.frames == clip.frames
+    assert [gain.disabled for gain in room.drive.gains] == [False] * 3 + [True] * 5
+    room.drive.drive((1.0,) * 8)
+    assert np.abs(room.state.motion.positions() - driven.positions()).max() < 1e-9
+    room.drive.drive((2.0,) + (1.0,) * 7)
+    assert np.abs(room.state.motion.positions() - driven.positions()).max() > 0.01
+    room.undo()
+    assert room.state.motion is driven
+    room.undo()
+    assert room.state.control is None and room.drive.gains[0].disabled
+
+
 def test_a_gap_is_filled_with_alternatives_and_bands_are_drawn(room: BodyRoom, clip: marey.Motion) -> None:
     room.workspace.timeline.seek(30)
     room.fill.begin()

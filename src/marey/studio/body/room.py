@@ -18,6 +18,7 @@ from marey.character import Character
 from marey.errors import InputError
 from marey.studio.body.compress import CompressTool
 from marey.studio.body.display import DisplayTool
+from marey.studio.body.drive import DriveTool
 from marey.studio.body.exports import exports
 from marey.studio.body.fill import FillTool
 from marey.studio.body.modes import ModesTool
@@ -63,6 +64,7 @@ class BodyRoom(Room[State]):
     pose = part(PoseTool)
     modes = part(ModesTool)
     vary = part(VaryTool)
+    drive = part(DriveTool)
     fill = part(FillTool)
     compress = part(CompressTool)
     reach = part(ReachTool)

@@ -53,6 +53,7 @@ class State:
     filling: how the gap was filled, while that is shown
     compressed: the clip compressed, while that is shown
     target: what an end effector should reach, and `steered` how it did
+    control: the model whose inputs drive the clip, while they do
     """
 
     motion: Motion
@@ -65,12 +66,13 @@ class State:
     compressed: Compressed | None = None
     target: ReachTarget | None = None
     steered: SteerResult | None = None
+    control: MotionModel | None = None
 
     def moved(
         self, motion: Motion, filling: FillResult | None = None, steered: SteerResult | None = None
     ) -> State:
         """The state with another clip; what was made of the one before is no longer shown."""
-        found = replace(self, motion=motion, variants=(), compressed=None)
+        found = replace(self, motion=motion, variants=(), compressed=None, control=None)
         return replace(found, filling=filling, steered=steered)
 
     @property
