@@ -14,9 +14,18 @@ from numpy.typing import NDArray
 from marey._arrays import Array, Bytes
 from marey.crowd.fields import Footage
 from marey.errors import InputError
-from marey.studio.crowd.colours import key, map_image, remark
 from marey.studio.crowd.floor import Floor
-from marey.studio.crowd.maps import LARGEST_FLOOR, FlowMaps, Kind, PeopleMaps, Source, largest_value
+from marey.studio.crowd.maps import (
+    LARGEST_FLOOR,
+    FlowMaps,
+    Kind,
+    PeopleMaps,
+    Source,
+    key,
+    largest_value,
+    map_image,
+    remark,
+)
 from marey.studio.crowd.state import State
 from marey.studio.room import Layer
 from marey.studio.settings import THEME
