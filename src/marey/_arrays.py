@@ -15,7 +15,8 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -34,6 +35,8 @@ BoolArray = NDArray[np.bool_]
 Bytes = NDArray[np.uint8]
 AnyArray = NDArray[Any]
 DType = np.dtype[Any]
+
+Value = TypeVar("Value")
 
 LARGEST_IN_MEMORY, LARGEST_ARRAY = 1 << 30, 2_000_000_000
 BLOCK_BYTES = 4 << 20
@@ -147,6 +150,26 @@ def assign(instance: object, **values: Any) -> None:
     """Set fields of a frozen dataclass while it is being constructed."""
     for name, value in values.items():
         object.__setattr__(instance, name, value)
+
+
+def derived(kind: Callable[[Any], Value], path: str, doc: str) -> Value:
+    """A read-only attribute of a class: a function of one of its parts, e.g. `len` of an array.
+
+    >>> class Pair:
+    ...     names = ("left", "right")
+    ...     count = derived(len, "names", "How many.")
+    >>> Pair().count
+    2
+    """
+    part = attrgetter(path)
+    attribute: Any = property(lambda instance: kind(part(instance)), doc=doc)
+    made: Value = attribute
+    return made
+
+
+def width(array: AnyArray) -> int:
+    """Length of the second axis."""
+    return int(array.shape[1])
 
 
 class Timed(Displayed):

@@ -29,7 +29,9 @@ from marey._arrays import (
     check_memory,
     checked,
     checked_rate,
+    derived,
     read_only,
+    width,
 )
 from marey._report import rounded
 from marey.errors import InputError
@@ -241,15 +243,9 @@ class Tracks(Timed):
         x, y = self.positions[index, agent].T
         return self.frame_numbers[index], self.ids[agent], x, y
 
-    @property
-    def frames(self) -> int:
-        """Number of frames."""
-        return len(self.positions)
+    frames = derived(len, "positions", "Number of frames.")
 
-    @property
-    def agents(self) -> int:
-        """Number of different people."""
-        return int(self.positions.shape[1])
+    agents = derived(width, "positions", "Number of different people.")
 
     @property
     def present(self) -> BoolArray:
