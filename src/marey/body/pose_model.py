@@ -112,11 +112,11 @@ class PoseModel(Displayed):
                 variance in the chosen metric (0.99 if nothing is given); or the fewest that keep the mean, or
                 the largest, error of joint positions (root held still) below so many metres.
             metric: what counts as variance; "kinetic" if None, with other methods "canonical". "canonical",
-            as published, counts angles of all joints
-                equally. "lever" weighs a joint's turn by how far it moves the rest of the body: on real clips
-                about a third less error in position at equal modes. "kinetic" also knows how turns of several
-                joints add up or cancel in the body's motion: half the error of "canonical" or less, also on
-                frames not learned from, for somewhat more error in angle. Or a weight a joint, `(joints,)`.
+                as published, counts angles of all joints equally. "lever" weighs a joint's turn by how far
+                it moves the rest of the body: on real clips about a third less error in position at equal
+                modes. "kinetic" also knows how turns of several joints add up or cancel in the body's
+                motion: half the error of "canonical" or less, also on frames not learned from, for somewhat
+                more error in angle. Or a weight a joint, `(joints,)`.
             root: "none"; or "heading" or "world" to learn with the poses how the root travels; each feature
                 of root motion then counts like an average joint.
             method: how directions and coordinates are defined: "linear", in the tangent space at the mean

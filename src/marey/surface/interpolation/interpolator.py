@@ -266,11 +266,13 @@ def interpolate(
     :class:`Interpolator` for more than one.
 
     Args:
-        first: `(vertices, 3)`; where it stands on the ground and faces does not matter. second: `(vertices,
-        3)`, likewise. faces: `(faces, 3)`. weight: from 0 to 1, or `(n,)` for one mesh each. method:
-        "poisson" keeps lengths and volumes, in the mean metric of both; "two-sided" is Boukhayma's: it
-            solves in the metric of either and averages (eq. 2.49), faces take the shorter turn and volumes
-            come as they come; "linear" is quick and shrinks what turns.
+        first: `(vertices, 3)`; where it stands on the ground and faces does not matter.
+        second: `(vertices, 3)`, likewise.
+        faces: `(faces, 3)`.
+        weight: from 0 to 1, or `(n,)` for one mesh each.
+        method: "poisson" keeps lengths and volumes, in the mean metric of both; "two-sided" (Boukhayma 2017,
+            eq. 2.49) solves in the metric of either and averages, faces take the shorter turn and volumes are
+            not kept; "linear" is quick and shrinks what turns.
         stretch: of the faces, "linear" (eq. 2.45) or "geometric" (eq. 2.46).
         interpolator: of "poisson", prepared before, of any template of the subject.
 
