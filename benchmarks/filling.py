@@ -57,7 +57,7 @@ def main() -> int:
         work = f"a hole of {size} frames filled, mean error"
         bars = (1 / SLERP, 1 / SOURCE) if size <= 40 else (None, None)
         record(work, 100 * ours, 100 * slerped, peer="slerp", unit="cm", bar=bars[0])
-        record(work, 100 * ours, 100 * theirs, peer="the source's processes", unit="cm", bar=bars[1])
+        record(work, 100 * ours, 100 * theirs, peer="published processes", unit="cm", bar=bars[1])
         missed += not met
         print(
             f"{size:>7}{len(found):>7}{100 * ours:>8.3f}{ours / slerped:>9.3f}{ours / theirs:>9.3f}"

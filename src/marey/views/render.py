@@ -323,7 +323,7 @@ def view(
 
 
 def temporary_page(name: str) -> Path:
-    """Where a page is written that is only to be looked at: a folder of its own for temporary files."""
+    """Where a page is written that is only to be seen once: a folder of its own for temporary files."""
     stem = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name).strip("-.")
     return Path(tempfile.mkdtemp(prefix="marey-")) / f"{stem or 'view'}.html"
 
