@@ -195,7 +195,7 @@ def cache_folder() -> Path:
 
 def file_size(path: Path) -> int | None:
     try:
-        return path.stat().stfile_size if path.is_file() else None
+        return path.stat().st_size if path.is_file() else None
     except OSError:
         return None
 
