@@ -18,7 +18,7 @@ from pathlib import Path
 
 from marey._work import Progress
 from marey.datasets.fetch import fetch
-from marey.datasets.registry import Dataset, packaged
+from marey.datasets.registry import Dataset, data_folder, packaged
 from marey.errors import InputError
 
 __all__ = ["Dataset", "find", "get", "list_datasets"]
@@ -30,6 +30,7 @@ def list_datasets() -> tuple[Dataset, ...]:
     >>> [d.name for d in list_datasets() if d.kind == "character"]
     ['cesium-man', 'fox', 'rigged-figure']
     """
+    data_folder()  # an error if MAREY_DATA names none
     return tuple(packaged().records.values())
 
 
