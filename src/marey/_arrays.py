@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from marey._report import Displayed
+from marey._work import block_rows
 from marey.errors import InputError
 
 if TYPE_CHECKING:
@@ -258,7 +259,7 @@ def blocks(array: NDArray[Any]) -> Iterator[slice]:
     >>> list(blocks(np.zeros((2, 3))))
     [slice(0, 2, None)]
     """
-    rows = rows_per_block(array.nbytes // max(1, len(array)))
+    rows = block_rows(array.nbytes // max(1, len(array)), BLOCK_BYTES)
     for start in range(0, len(array), rows):
         yield slice(start, min(start + rows, len(array)))
 
@@ -275,11 +276,6 @@ def mapped(
     for rows in blocks(array):
         made[rows] = function(array[rows])
     return made
-
-
-def rows_per_block(row_bytes: int) -> int:
-    """How many rows of so many bytes are handled at once."""
-    return max(1, BLOCK_BYTES // max(1, row_bytes))
 
 
 def _reserve(file: int, size: int) -> None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey import _arrays
+from marey import _arrays, _work
 from marey._arrays import (
     Array,
     BoolArray,
@@ -403,7 +403,7 @@ def _in_blocks(positions: FloatArray, frames: int, compute: Callable[[FloatArray
     stride = annotation_stride(is_present(positions))
     agents = positions.shape[1]
     result = np.empty((frames, agents, 2))
-    size = _arrays.rows_per_block(16 * max(frames, len(positions)))
+    size = _work.block_rows(16 * max(frames, len(positions)), _arrays.BLOCK_BYTES)
     for block in (slice(start, start + size) for start in range(0, agents, size)):
         result[:, block] = compute(positions[:, block], stride)
     return result
