@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import Array, Bytes, Timed, checked_rate
+from marey._arrays import Array, Bytes, checked_rate
 from marey._work import Progress
 from marey.body.dynamics import MotionModel
 from marey.body.markers import Markers
@@ -29,14 +29,13 @@ from marey.crowd.scenes import Scene
 from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
-from marey.geometry import resampling
 from marey.io._files import atomic_write
 from marey.io.images import encode_image
 from marey.stage.walk.walk import WalkingCrowd
 from marey.statistics.graphs.graph import DistanceMatrix
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animate import SurfaceGraph
-from marey.surface.synthesis.animation import Animation, Provenance
+from marey.surface.synthesis.animation import Animation
 from marey.views import figures, style
 
 if TYPE_CHECKING:
@@ -82,12 +81,14 @@ class Views:
     page: Module and function of `views.pages` that fill a page; if None, it shows the default image.
     clip: Images of a clip, called with the data and a size; None if nothing moves.
     keeps_rate: Whether a clip has the frame rate of the data, whatever that is.
+    still: What it is if nothing moves, and what moves instead.
     """
 
     kinds: dict[str, Draw]
     page: str | None = None
     clip: Clip | None = None
     keeps_rate: bool = False
+    still: str = ""
 
 
 def _lazy(place: str) -> Callable[..., Any]:
@@ -120,6 +121,7 @@ _CLIP: dict[str, Draw] = {
     "path": lambda data, size: figures.trajectory(_motion(data), size=size),
 }
 _TRACKS: Clip = _lazy("pedestrians.tracks_clip")
+STILL = "draw a .png, or animate a surface graph first"
 VIEWS: dict[type, Views] = {
     Motion: Views(_CLIP, "bodies.motion_page", _clip),
     Character: Views(_CLIP, "bodies.character_page", _clip),
@@ -141,7 +143,11 @@ VIEWS: dict[type, Views] = {
         _lazy("pedestrians.bodies_clip"),
         keeps_rate=True,
     ),
-    Scene: Views({"plan": _figure("scene_plan")}, "crowds.scene_page"),
+    Scene: Views(
+        {"plan": _figure("scene_plan")},
+        "crowds.scene_page",
+        still="a scene; simulate it first, or draw its plan as .png",
+    ),
     FieldSeries: Views(
         {
             "flow": _figure("flow"),
@@ -174,12 +180,15 @@ VIEWS: dict[type, Views] = {
         "bodies.motion_page",
         _clip,
     ),
-    DistanceMatrix: Views({"matrix": _figure("distance_map")}, "flat.matrix_page"),
+    DistanceMatrix: Views(
+        {"matrix": _figure("distance_map")}, "flat.matrix_page", still=f"pose distances; {STILL}"
+    ),
     SurfaceGraph: Views(
         {
             "graph": lambda made, size: figures.graph_picture(made.graph, made.library.names, size=size),
             "matrix": lambda made, size: figures.distance_map(made.distances, size=size),
-        }
+        },
+        still=f"a surface graph; {STILL}",
     ),
     Animation: Views(
         {"strip": _strip, "path": _figure("path_from_above"), "timeline": _figure("timeline")},
@@ -235,14 +244,14 @@ def page(
 
     shown, size = _checked(data, kind, size)
     views = _views_of(data)
-    if kind is None and isinstance(data, MotionModel):
-        data = _new_motion(data)
+    if kind is None:
+        data = _moving(data)
+    if frame_rate is not None:
+        data = _resampled(data, _checked_rate(frame_rate))
     result = Page(title, caption(data))
     if kind is not None or views.page is None:
         result.show_image(_encoded(views.kinds[shown](data, size)))
     else:
-        if frame_rate is not None:
-            data = _resampled(data, _checked_rate(frame_rate))
         fill = _lazy(f"pages.{views.page}")
         if isinstance(data, Footage):
             fill(data, result, progress)
@@ -307,8 +316,6 @@ def view(
         rate = None if frame_rate is None else _checked_rate(frame_rate)
         if ending in CLIPS:
             _check_clip(data, kind, rate)
-        elif ending in PAGES and rate is not None and isinstance(data, Scene | DistanceMatrix | Animation):
-            raise InputError("a frame rate is for what is captured over time")
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     if ending in CLIPS:
@@ -387,11 +394,9 @@ def _checked_rate(frame_rate: float) -> float:
 def _check_clip(data: Viewable, kind: str | None, rate: float | None) -> None:
     if kind is not None:
         raise InputError(f"kind {kind!r} is for images (.png); a clip has none")
-    if isinstance(data, Scene):
-        raise InputError("nothing moves in a scene; simulate it first, or draw its plan as .png")
-    if _views_of(data).clip is None:
-        kept = "pose distances" if isinstance(data, DistanceMatrix) else "a surface graph"
-        raise InputError(f"nothing moves in {kept}; draw a .png, or animate a surface graph first")
+    views = _views_of(data)
+    if views.clip is None:
+        raise InputError(f"nothing moves in {views.still}")
     if isinstance(data, WalkingCrowd) and rate is not None and not np.isclose(rate, data.frame_rate):
         raise InputError(f"these bodies walk at {data.frame_rate:g} frames per second, a clip must too")
 
@@ -405,27 +410,15 @@ def _new_motion(model: MotionModel) -> Motion:
     return model.sample(min(model.frames, round(LIMITS.seconds * model.frame_rate)), rng=0)
 
 
-def _timed(data: Viewable) -> Timed | WalkingCrowd:
-    """What has the frames and the frame rate of the data."""
-    data = data.sequence if isinstance(data, Animation) else data
-    data = data.motion if isinstance(data, Character) else data
-    assert isinstance(data, Timed | WalkingCrowd)
-    return data
+def _moving(data: Viewable) -> Any:
+    """What plays of the data: of a model a new motion."""
+    return _new_motion(data) if isinstance(data, MotionModel) else data
 
 
-def _resampled(data: Viewable, frame_rate: float) -> Viewable:
-    """The data at another rate; each frame of an animation keeps the origin of the nearest one."""
-    if isinstance(data, Motion | Character | Markers | MeshSequence | Tracks | FieldSeries | Footage):
-        return data.resample(frame_rate)
-    if not isinstance(data, Animation):
+def _resampled(data: Any, frame_rate: float) -> Any:
+    if not hasattr(data, "resample"):
         raise InputError("a frame rate is for what is captured over time")
-    sequence, origin = data.sequence, data.provenance
-    positions = resampling.sample_positions(sequence.frames, sequence.frame_rate, frame_rate)
-    near = resampling.nearest(sequence.frames, positions)
-    kept = Provenance(
-        origin.sources[near], origin.destinations[near], origin.weights[near], origin.synthetic[near]
-    )
-    return Animation(sequence.resample(frame_rate), kept)
+    return data.resample(frame_rate)
 
 
 def _write_clip(
@@ -433,22 +426,18 @@ def _write_clip(
 ) -> None:
     from marey.io.video import write_frames
 
-    if isinstance(data, MotionModel):
-        data = _new_motion(data)
     views = _views_of(data)
     assert views.clip is not None
     if isinstance(data, PoseModel):
         rate = rate or LIMITS.rates[0]
         images, total = views.clip(data, size, rate), figures.sweep_frames(rate)
     else:
-        scene = data.scene if isinstance(data, SimulatedCrowd) else None
-        data = data.tracks if isinstance(data, SimulatedCrowd) else data
-        own = _timed(data).frame_rate
+        place = (data.scene,) if isinstance(data, SimulatedCrowd) else ()
+        moving = data.tracks if isinstance(data, SimulatedCrowd) else _moving(data)
+        own = moving.frame_rate
         rate = rate or (own if views.keeps_rate else clip_rate(own))
-        if not np.isclose(rate, own):
-            data = _resampled(data, rate)
-        images = views.clip(data, size) if scene is None else views.clip(data, size, scene)
-        total = _timed(data).frames
+        moving = moving if np.isclose(rate, own) else _resampled(moving, rate)
+        images, total = views.clip(moving, size, *place), moving.frames
     write_frames(images, path, frame_rate=rate, progress=progress, total=total)
 
 

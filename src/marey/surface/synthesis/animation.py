@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from marey._arrays import BoolArray, FloatArray, Integers, assign, checked, read_only
+from marey._arrays import BoolArray, FloatArray, Integers, assign, checked, derived, read_only
 from marey._report import Displayed, Report
 from marey._work import Progress
 from marey.errors import InputError
+from marey.geometry import resampling
 from marey.statistics.graphs.graph import Walk
 from marey.surface.sequence import Library, MeshSequence, Texture
 
@@ -124,6 +125,17 @@ class Animation(Displayed):
                 f"animation: {self.sequence.frames} meshes, but {len(self.provenance.sources)} origins"
             )
 
+    frames = derived(int, "sequence.frames", "Number of frames.")
+    frame_rate = derived(float, "sequence.frame_rate", "Frames per second.")
+    duration = derived(float, "sequence.duration", "Seconds.")
+
+    def resample(self, frame_rate: float) -> Animation:
+        """The same at another frame rate; each frame keeps the origin of the nearest one."""
+        positions = resampling.sample_positions(self.frames, self.frame_rate, frame_rate)
+        near, origin = resampling.nearest(self.frames, positions), self.provenance
+        columns = (origin.sources, origin.destinations, origin.weights, origin.synthetic)
+        return Animation(self.sequence.resample(frame_rate), Provenance(*(one[near] for one in columns)))
+
     def save(self, path: str | PathLike[str], **options: Any) -> None:
         """Save it, see :func:`marey.save`; a `.mry` file keeps where the frames come from."""
         from marey import save
@@ -133,10 +145,8 @@ class Animation(Displayed):
     def facts(self) -> dict[str, object]:
         """What it is, as plain values, for `marey info`."""
         captured = self.provenance.captured_frames
-        sequence = self.sequence
-        times = {"frames": sequence.frames, "frame_rate": sequence.frame_rate, "duration": sequence.duration}
-        made = {"captured_frames": captured, "synthetic_frames": sequence.frames - captured}
-        return {**sequence.facts(), "kind": "animation", **times, **made}
+        made = {"captured_frames": captured, "synthetic_frames": self.frames - captured}
+        return {**self.sequence.facts(), "kind": "animation", **made}
 
 
 def collect_frames(
