@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 import marey
 from marey.geometry import mesh
 from marey.io import mpfb
-from marey.samples.gaits import gaits
+from marey.samples.human import gaits
 from marey.stage import skin_clip
 from marey.surface.decimation import Decimation
 

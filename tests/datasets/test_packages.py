@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from marey.datasets.fetch import fetch
-from marey.datasets.packages import read_members
+from marey.datasets.fetch import fetch, read_members
 from marey.datasets.registry import read_registry
 from marey.errors import DownloadError, FormatError
 

@@ -9,7 +9,7 @@ from tools.human.gaits import RUN_SPEED, bent, jump, motions, run, stand
 
 from marey import Motion, samples
 from marey.geometry import rotations as so3
-from marey.samples.gaits import gaits
+from marey.samples.human import gaits
 from marey.surface.sequence import Library
 
 BALLS = ("LeftToeBase", "RightToeBase")

@@ -11,9 +11,9 @@ import pytest
 import marey
 from marey.body.pose_model import PoseModel
 from marey.studio.app import Studio
-from marey.studio.body.handles import Drag
+from marey.studio.body.pose import Drag
 from marey.studio.body.room import BodyRoom
-from marey.studio.layers.sticks import bones, spindles
+from marey.studio.layers.figure import bones, spindles
 
 FRAME = 40
 

@@ -32,7 +32,7 @@ from marey.samples.body_plan import (
     standing_height,
 )
 from marey.samples.gait_legs import about
-from marey.samples.gaits import ASSET, FRAME_RATE
+from marey.samples.human import ASSET, FRAME_RATE
 from marey.samples.walk import walk
 
 GRAVITY = 9.81

@@ -16,10 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from marey.errors import InputError
-from marey.samples.gaits import mesh_library
-from marey.samples.human import human, mesh_sequence
-from marey.samples.overhead import video
-from marey.samples.street import crowd
+from marey.samples.human import human, mesh_library, mesh_sequence
+from marey.samples.street import crowd, video
 from marey.samples.swirl import field
 from marey.samples.walk import walk
 

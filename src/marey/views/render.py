@@ -125,7 +125,7 @@ STILL = "draw a .png, or animate a surface graph first"
 VIEWS: dict[type, Views] = {
     Motion: Views(_CLIP, "bodies.motion_page", _clip),
     Character: Views(_CLIP, "bodies.character_page", _clip),
-    MeshSequence: Views({"strip": _strip}, "surfaces.sequence_page", _clip),
+    MeshSequence: Views({"strip": _strip}, "bodies.sequence_page", _clip),
     Markers: Views({"strip": _strip}, "bodies.markers_page", _clip),
     Tracks: Views({"path": _figure("tracks")}, "crowds.tracks_page", _TRACKS),
     SimulatedCrowd: Views(
@@ -192,7 +192,7 @@ VIEWS: dict[type, Views] = {
     ),
     Animation: Views(
         {"strip": _strip, "path": _figure("path_from_above"), "timeline": _figure("timeline")},
-        "surfaces.animation_page",
+        "bodies.animation_page",
         _clip,
     ),
 }

@@ -9,8 +9,8 @@ import numpy as np
 from marey._arrays import Array
 from marey.studio.body.state import State
 from marey.studio.controls import checkbox, slider
+from marey.studio.layers.figure import Sticks
 from marey.studio.layers.group import segments
-from marey.studio.layers.sticks import Sticks
 from marey.studio.room import Tool
 from marey.studio.settings import THEME
 

@@ -13,8 +13,8 @@ from marey.body.fill import FillResult
 from marey.errors import InputError
 from marey.studio.body.state import State
 from marey.studio.controls import button, choice, slider, text
+from marey.studio.layers.figure import Sticks
 from marey.studio.layers.group import segments
-from marey.studio.layers.sticks import Sticks
 from marey.studio.room import Task, Tool
 from marey.studio.settings import THEME
 from marey.views.mannequin_parts import Poses

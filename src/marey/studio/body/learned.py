@@ -13,8 +13,7 @@ from marey.body.dynamics import MotionModel
 from marey.errors import InputError
 from marey.studio.body.state import Compressed, State
 from marey.studio.controls import button, checkbox, choice, several, slider, text
-from marey.studio.layers.figure import Body
-from marey.studio.layers.sticks import Sticks
+from marey.studio.layers.figure import Body, Sticks
 from marey.studio.room import Task, Tool
 from marey.studio.settings import THEME
 from marey.views.mannequin_parts import Poses

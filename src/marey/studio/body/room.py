@@ -20,8 +20,7 @@ from marey.studio.body.display import DisplayTool
 from marey.studio.body.exports import exports
 from marey.studio.body.fill import FillTool
 from marey.studio.body.learned import CompressTool, DriveTool, ModesTool, VaryTool
-from marey.studio.body.pose import PoseTool
-from marey.studio.body.reach import ReachTool
+from marey.studio.body.pose import PoseTool, ReachTool
 from marey.studio.body.state import Opened, State, opened
 from marey.studio.jobs import LatestOnly
 from marey.studio.layers.figure import Body, visible

@@ -19,11 +19,10 @@ from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.io._tables import write_table
 from marey.studio.crowd import tools
-from marey.studio.crowd.bodies import Bodies
 from marey.studio.crowd.ground import GroundLayer, board_corners
 from marey.studio.crowd.maps import PeopleMaps
 from marey.studio.crowd.obstacles import Walls
-from marey.studio.crowd.people import People
+from marey.studio.crowd.people import Bodies, People
 from marey.studio.crowd.state import State
 from marey.studio.exports import files_of, made
 from marey.studio.room import Export, Room, Samples, part
