@@ -133,8 +133,10 @@ class Animation(Displayed):
         """The same at another frame rate; each frame keeps the origin of the nearest one."""
         positions = resampling.sample_positions(self.frames, self.frame_rate, frame_rate)
         near, origin = resampling.nearest(self.frames, positions), self.provenance
-        columns = (origin.sources, origin.destinations, origin.weights, origin.synthetic)
-        return Animation(self.sequence.resample(frame_rate), Provenance(*(one[near] for one in columns)))
+        kept = Provenance(
+            origin.sources[near], origin.destinations[near], origin.weights[near], origin.synthetic[near]
+        )
+        return Animation(self.sequence.resample(frame_rate), kept)
 
     def save(self, path: str | PathLike[str], **options: Any) -> None:
         """Save it, see :func:`marey.save`; a `.mry` file keeps where the frames come from."""
