@@ -81,6 +81,7 @@ CHOICES = {
     "crowd capture --mask-mode": "marey.crowd.capture.capture.MASK_MODES",
     "crowd capture --method": "marey.crowd.capture.METHODS",
     "crowd capture --scale": "marey.crowd.fields.SCALES",
+    "crowd direct --method": "marey.crowd.direct.direct.METHODS",
     "crowd edit --basis": "marey.crowd.spectrum.Basis",
     "crowd edit --select": "marey.crowd.spectrum.Select",
     "crowd simulate --constants": "marey.crowd.simulation.pedestrians.SETS",

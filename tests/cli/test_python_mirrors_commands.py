@@ -75,6 +75,8 @@ OTHERWISE = {
     "crowd dataset people": "scene",
     "crowd dataset hold": "scene",
     "crowd dataset camera": "views",
+    "crowd direct people": "scene",
+    "crowd direct write": None,  # marey.io.direction_json
     "crowd edit max_error": None,  # of the file written
     "crowd evaluate line": "lines",
     "crowd evaluate loop": "loops",
