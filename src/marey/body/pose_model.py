@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import Array, assign, checked
+from marey._arrays import Array, assign, checked, derived
 from marey._report import Displayed, rounded
 from marey.body.kinematics import global_frames
 from marey.body.motion import Motion
@@ -162,10 +162,7 @@ class PoseModel(Displayed):
             return replace(model, geodesics=geodesics)
         return _accurate_enough(full, clips, found.sample, error, max_error)
 
-    @property
-    def modes(self) -> int:
-        """Number of coordinates of a pose."""
-        return self.geodesics.modes
+    modes = derived(int, "geodesics.modes", "Number of coordinates of a pose.")
 
     @property
     def method(self) -> str:

@@ -35,7 +35,7 @@ from marey.body.pose_model import PoseModel, check_joints
 from marey.errors import InputError, MareyWarning
 
 METHODS = ("guided", "published")
-# Times the noise of targets at the beginning of the published schedule, which leaves it open.
+# Times the noise of targets at the start of the published schedule, which leaves it open.
 HARDENING = 100.0
 
 

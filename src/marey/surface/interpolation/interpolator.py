@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from marey._arrays import Array, BoolArray, FloatArray, Integers, checked
+from marey._arrays import Array, BoolArray, FloatArray, Integers, checked, derived
 from marey.errors import InputError
 from marey.geometry import mesh, planar
 from marey.geometry.mesh import FaceAdjacency
@@ -110,10 +110,7 @@ class Interpolator:
             settings,
         )
 
-    @property
-    def vertices(self) -> int:
-        """Number of vertices of every mesh."""
-        return len(self.doubles)
+    vertices = derived(len, "doubles", "Number of vertices of every mesh.")
 
     def pair(self, first: ArrayLike, second: ArrayLike, *, unwrapped: bool = True) -> PosePair:
         """Two poses `(vertices, 3)` in one heading frame, measured for in-betweens at any weight.
