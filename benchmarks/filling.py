@@ -2,8 +2,8 @@
 
     python benchmarks/filling.py [--data FOLDER] [--holes N]
 
-Peers in the same process: slerp with a straight root path, and the source's independent squared exponential
-processes (Courty & Cuzol 2010). Bars: at most ½ of slerp's error and 60 % of the source's at 10 and 40
+Peers in the same process: slerp with a straight root path, and the independent squared exponential
+processes of Courty & Cuzol 2010. Bars: at most ½ of slerp's error and 60 % of theirs at 10 and 40
 frames, 85 to 95 % of the joints within the 90 % band at every size, 3 s a hole. Below, without bars, holes of
 some joints only: the joints that they move count.
 """
@@ -54,10 +54,10 @@ def main() -> int:
         met = COVERED[0] <= covered <= COVERED[1] and seconds <= SECONDS
         if size <= 40:
             met = met and ours <= SLERP * slerped and ours <= SOURCE * theirs
-        work = f"a hole of {size} frames filled, mean error"
+        work = f"a gap of {size} frames filled, mean error"
         bars = (1 / SLERP, 1 / SOURCE) if size <= 40 else (None, None)
         record(work, 100 * ours, 100 * slerped, peer="slerp", unit="cm", bar=bars[0])
-        record(work, 100 * ours, 100 * theirs, peer="the source's processes", unit="cm", bar=bars[1])
+        record(work, 100 * ours, 100 * theirs, peer="processes of Courty 2010", unit="cm", bar=bars[1])
         missed += not met
         print(
             f"{size:>7}{len(found):>7}{100 * ours:>8.3f}{ours / slerped:>9.3f}{ours / theirs:>9.3f}"

@@ -42,7 +42,7 @@ def main() -> None:
         for look in peers:
             theirs = rate(in_pyvista(drawn_meshes(make), same_look=look == "same look"), PEER_FRAMES)
             line += f"{theirs:22.1f}{ours / theirs:7.1f}"
-            record(f"a picture of 1280 × 720, {name}", 1 / ours, 1 / theirs, peer=f"PyVista, {look}")
+            record(f"an image of 1280 × 720, {name}", 1 / ours, 1 / theirs, peer=f"PyVista, {look}")
         print(line)
 
 

@@ -71,9 +71,7 @@ def main(words: list[str]) -> int:
     record_limit(crowded, spent, MOST_SECONDS)
     for ending, size in sizes.items():
         record_limit(f"{crowded}: {ending.upper()}", size / 1e6, MOST_BYTES / 1e6, unit="MB")
-    record_limit(
-        f"{crowded}: sliding of standing feet", 100 * max(slide, kept), 100 * MOST_SLIDE, unit="cm/s"
-    )
+    record_limit(f"{crowded}: foot skate", 100 * max(slide, kept), 100 * MOST_SLIDE, unit="cm/s")
     met = spent < MOST_SECONDS and max(sizes.values()) < MOST_BYTES and max(slide, kept) < MOST_SLIDE
     said = "met" if met else "missed"
     print(f"bars: {MOST_SECONDS:g} s, {MOST_BYTES / 1e6:g} MB, {100 * MOST_SLIDE:g} cm/s: {said}")

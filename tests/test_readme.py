@@ -39,8 +39,8 @@ def test_the_readme_runs_as_printed_in_an_empty_folder(
     if (tmp_path / "pose.png").exists():
         walk = marey.samples.walk()
         assert not np.array_equal(marey.load("variants/walk-01.bvh").rotations, walk.rotations)
-    if (tmp_path / "way.glb").exists():
-        way = marey.load("way.glb").vertices
+    if (tmp_path / "walked.glb").exists():
+        way = marey.load("walked.glb").vertices
         assert np.linalg.norm(way[-1].mean(axis=0) - way[0].mean(axis=0)) > 2.0
     if (tmp_path / "film").exists():
         people = marey.load("film/trajectories.csv")

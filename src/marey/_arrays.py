@@ -15,12 +15,14 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from marey._report import Displayed
+from marey._work import block_rows
 from marey.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,6 +36,8 @@ BoolArray = NDArray[np.bool_]
 Bytes = NDArray[np.uint8]
 AnyArray = NDArray[Any]
 DType = np.dtype[Any]
+
+Value = TypeVar("Value")
 
 LARGEST_IN_MEMORY, LARGEST_ARRAY = 1 << 30, 2_000_000_000
 BLOCK_BYTES = 4 << 20
@@ -149,6 +153,26 @@ def assign(instance: object, **values: Any) -> None:
         object.__setattr__(instance, name, value)
 
 
+def derived(kind: Callable[[Any], Value], path: str, doc: str) -> Value:
+    """A read-only attribute of a class: a function of one of its parts, e.g. `len` of an array.
+
+    >>> class Pair:
+    ...     names = ("left", "right")
+    ...     count = derived(len, "names", "How many.")
+    >>> Pair().count
+    2
+    """
+    part = attrgetter(path)
+    attribute: Any = property(lambda instance: kind(part(instance)), doc=doc)
+    made: Value = attribute
+    return made
+
+
+def width(array: AnyArray) -> int:
+    """Length of the second axis."""
+    return int(array.shape[1])
+
+
 class Timed(Displayed):
     """Base of the data types over time; they have `frames`, `frame_rate` and slices.
 
@@ -235,7 +259,7 @@ def blocks(array: NDArray[Any]) -> Iterator[slice]:
     >>> list(blocks(np.zeros((2, 3))))
     [slice(0, 2, None)]
     """
-    rows = rows_per_block(array.nbytes // max(1, len(array)))
+    rows = block_rows(array.nbytes // max(1, len(array)), BLOCK_BYTES)
     for start in range(0, len(array), rows):
         yield slice(start, min(start + rows, len(array)))
 
@@ -252,11 +276,6 @@ def mapped(
     for rows in blocks(array):
         made[rows] = function(array[rows])
     return made
-
-
-def rows_per_block(row_bytes: int) -> int:
-    """How many rows of so many bytes are handled at once."""
-    return max(1, BLOCK_BYTES // max(1, row_bytes))
 
 
 def _reserve(file: int, size: int) -> None:

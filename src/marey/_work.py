@@ -105,13 +105,13 @@ def spread(
     return found
 
 
-def block_rows(bytes_per_row: int) -> int:
+def block_rows(bytes_per_row: int, most: int = 64 << 20) -> int:
     """How many rows to work on at a time so that temporary arrays stay below 64 MB; at least one.
 
     >>> block_rows(1 << 20), block_rows(1 << 40)
     (64, 1)
     """
-    return max(1, (64 << 20) // max(bytes_per_row, 1))
+    return max(1, most // max(bytes_per_row, 1))
 
 
 def blocks(count: int, bytes_per_row: int) -> Iterator[slice]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from marey._arrays import as_slice, read_only
+from marey._arrays import as_slice, derived, read_only
 from marey._report import Displayed
 from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion
@@ -53,20 +53,11 @@ class Character(Displayed):
         """The first clip."""
         return self.motions[0]
 
-    @property
-    def frames(self) -> int:
-        """Number of frames of the first clip."""
-        return self.motion.frames
+    frames = derived(int, "motion.frames", "Number of frames of the first clip.")
 
-    @property
-    def frame_rate(self) -> float:
-        """Frames per second of the first clip."""
-        return self.motion.frame_rate
+    frame_rate = derived(float, "motion.frame_rate", "Frames per second of the first clip.")
 
-    @property
-    def duration(self) -> float:
-        """Seconds of the first clip."""
-        return self.motion.duration
+    duration = derived(float, "motion.duration", "Seconds of the first clip.")
 
     def clip(self, name: str) -> Motion:
         """The clip called `name`."""

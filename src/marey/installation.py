@@ -20,7 +20,7 @@ def doctor() -> dict[str, object]:
     >>> doctor()["packages"]["numpy"].split(".")[0]
     '2'
     """
-    from marey.datasets.fetch import cache_folder, data_folder
+    from marey.datasets.registry import cache_folder, data_folder
 
     packages, extras = _requirements()
     data = data_folder()

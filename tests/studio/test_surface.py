@@ -12,8 +12,8 @@ import marey
 from marey.errors import InputError
 from marey.studio.app import Studio
 from marey.studio.layers.figure import parts
-from marey.studio.surface.billboard import Billboard
-from marey.studio.surface.figures import (
+from marey.studio.surface.billboard import (
+    Billboard,
     FigureImage,
     frame_at,
     graph_figure,
@@ -21,10 +21,9 @@ from marey.studio.surface.figures import (
     on_circle,
     pair_at,
 )
-from marey.studio.surface.paths import stroke
 from marey.studio.surface.room import SurfaceRoom
 from marey.studio.surface.state import State
-from marey.studio.surface.tasks import with_figures
+from marey.studio.surface.tasks import stroke, with_figures
 from marey.surface import Library, MeshSequence, SurfaceGraph
 
 

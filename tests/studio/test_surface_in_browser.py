@@ -9,7 +9,7 @@ import pytest
 
 import marey
 from marey.studio.app import Studio
-from marey.studio.surface.figures import on_circle
+from marey.studio.surface.billboard import on_circle
 from marey.studio.surface.room import SurfaceRoom
 from marey.surface import Library, SurfaceGraph
 from tests.browser import Tab, keep_screenshot, page_of, until

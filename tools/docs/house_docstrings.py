@@ -6,6 +6,7 @@ roles such as :mod:`marey.io` become plain names.
 
 from __future__ import annotations
 
+import ast
 import re
 from inspect import cleandoc
 from typing import Any
@@ -20,7 +21,15 @@ class HouseDocstrings(griffe.Extension):
     """Rewrites every docstring as it is loaded."""
 
     def on_object(self, *, obj: Any, **_: Any) -> None:
-        if not obj.is_alias and obj.docstring is not None:
+        if obj.is_alias:
+            return
+        if obj.is_attribute and str(obj.value).startswith("derived("):
+            call = ast.parse(str(obj.value), mode="eval").body
+            assert isinstance(call, ast.Call)
+            kind, _path, doc = call.args
+            obj.docstring = griffe.Docstring(ast.literal_eval(doc), parent=obj)
+            obj.annotation = {"len": "int", "width": "int"}.get(ast.unparse(kind), ast.unparse(kind))
+        if obj.docstring is not None:
             obj.docstring.value = as_markdown(obj.docstring.value)
 
 

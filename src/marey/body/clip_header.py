@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from marey._arrays import FloatArray, checked_rate
+from marey._arrays import FloatArray, checked_rate, derived
 from marey._report import Displayed
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
@@ -118,15 +118,9 @@ class Headed(Displayed):
         """The joints, as they will be decoded."""
         return self.header.skeleton
 
-    @property
-    def frames(self) -> int:
-        """Number of frames."""
-        return self.header.frames
+    frames = derived(int, "header.frames", "Number of frames.")
 
-    @property
-    def frame_rate(self) -> float:
-        """Frames a second."""
-        return self.header.frame_rate
+    frame_rate = derived(float, "header.frame_rate", "Frames a second.")
 
 
 def pack_header(header: Header) -> bytes:

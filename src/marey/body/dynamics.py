@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import Array, assign, checked, checked_rate
+from marey._arrays import Array, assign, checked, checked_rate, derived
 from marey._random import Rng
 from marey._report import Displayed, rounded
 from marey.body.motion import Motion
@@ -164,10 +164,7 @@ class MotionModel(Displayed):
         facing = float(yaw(motion)[0])
         return cls(poses, trend, dynamics, motion.frame_rate, motion.root[0], facing, method, followed)
 
-    @property
-    def frames(self) -> int:
-        """Number of frames it was learned from."""
-        return self.poses.frames
+    frames = derived(int, "poses.frames", "Number of frames it was learned from.")
 
     @property
     def duration(self) -> float:
@@ -213,10 +210,7 @@ class MotionModel(Displayed):
             return self.dynamics.stream(rng=rng, draws=characters)
         return self.dynamics.stream(rng, characters=characters)
 
-    @property
-    def modes(self) -> int:
-        """Number of coordinates of a frame."""
-        return self.poses.modes
+    modes = derived(int, "poses.modes", "Number of coordinates of a frame.")
 
     def trend_at(self, frames: int) -> Array:
         """Coordinates `(frames, modes)` of the trend from the example's first frame on."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from marey._arrays import BoolArray, FloatArray, Timed, as_slice, assign, checked, checked_rate
+from marey._arrays import BoolArray, FloatArray, Timed, as_slice, assign, checked, checked_rate, derived
 from marey._report import rounded
 from marey.errors import InputError
 from marey.geometry.convention import Convention
@@ -40,10 +40,7 @@ class Markers(Timed):
             raise InputError("markers: there is no frame or no marker")
         assign(self, names=names, positions=positions, frame_rate=checked_rate(self.frame_rate))
 
-    @property
-    def frames(self) -> int:
-        """Number of frames."""
-        return len(self.positions)
+    frames = derived(len, "positions", "Number of frames.")
 
     @property
     def present(self) -> BoolArray:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import FloatArray, Timed, as_slice, assign, checked, checked_rate, read_only
+from marey._arrays import FloatArray, Timed, as_slice, assign, checked, checked_rate, derived, read_only
 from marey._report import rounded
 from marey.body import kinematics, mirror, resample, selection
 from marey.body.kinematics import GlobalPose, local_positions
@@ -90,15 +90,9 @@ class Motion(Timed):
         rate, made = checked_rate(self.frame_rate), {"rotations": rotations, "root": root}
         assign(self, **made, frame_rate=rate, translations=translations, channels=channels)
 
-    @property
-    def frames(self) -> int:
-        """Number of frames."""
-        return len(self.rotations)
+    frames = derived(len, "rotations", "Number of frames.")
 
-    @property
-    def joints(self) -> int:
-        """Number of joints, the root included."""
-        return self.skeleton.joints
+    joints = derived(int, "skeleton.joints", "Number of joints, the root included.")
 
     def __getitem__(self, key: int | slice) -> Motion:
         """Frames as a shorter clip: `motion[10:50]`, `motion[7]`, `motion[::4]` (rate divided by 4).

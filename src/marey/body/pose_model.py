@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import Array, assign, checked
+from marey._arrays import Array, assign, checked, derived
 from marey._report import Displayed, rounded
 from marey.body.kinematics import global_frames
 from marey.body.motion import Motion
@@ -112,11 +112,11 @@ class PoseModel(Displayed):
                 variance in the chosen metric (0.99 if nothing is given); or the fewest that keep the mean, or
                 the largest, error of joint positions (root held still) below so many metres.
             metric: what counts as variance; "kinetic" if None, with other methods "canonical". "canonical",
-            as published, counts angles of all joints
-                equally. "lever" weighs a joint's turn by how far it moves the rest of the body: on real clips
-                about a third less error in position at equal modes. "kinetic" also knows how turns of several
-                joints add up or cancel in the body's motion: half the error of "canonical" or less, also on
-                frames not learned from, for somewhat more error in angle. Or a weight a joint, `(joints,)`.
+                as published, counts angles of all joints equally. "lever" weighs a joint's turn by how far
+                it moves the rest of the body: on real clips about a third less error in position at equal
+                modes. "kinetic" also knows how turns of several joints add up or cancel in the body's
+                motion: half the error of "canonical" or less, also on frames not learned from, for somewhat
+                more error in angle. Or a weight a joint, `(joints,)`.
             root: "none"; or "heading" or "world" to learn with the poses how the root travels; each feature
                 of root motion then counts like an average joint.
             method: how directions and coordinates are defined: "linear", in the tangent space at the mean
@@ -162,10 +162,7 @@ class PoseModel(Displayed):
             return replace(model, geodesics=geodesics)
         return _accurate_enough(full, clips, found.sample, error, max_error)
 
-    @property
-    def modes(self) -> int:
-        """Number of coordinates of a pose."""
-        return self.geodesics.modes
+    modes = derived(int, "geodesics.modes", "Number of coordinates of a pose.")
 
     @property
     def method(self) -> str:

@@ -83,9 +83,9 @@ def restyle(
         reference: The other, of the same skeleton.
         timing: "reference", so that the result is as long as the reference; or "own", for style alone. For
             the opposite, exchange the clips.
-        spatial: 0 to 1, how much of the reference's posture and fine detail comes in. method: "linear",
-        coordinates of the pose model, each clip about its mean and in its size; or "pca", as
-            published: principal components of the rotation vectors, compared as they are.
+        spatial: 0 to 1, how much of the reference's posture and fine detail comes in.
+        method: "linear", coordinates of the pose model, each clip about its mean and in its size; or "pca",
+            as published: principal components of the rotation vectors, compared as they are.
         modes: Number of coordinates that are compared; those of 90 % of the variance if None.
         band: How far the alignment may go from even pace, as a share of the longer clip.
         open_ends: Whether all of one clip may match a part of the other, whichever fits better; the result

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import Array, FloatArray, IntArray, assign, checked
+from marey._arrays import Array, FloatArray, IntArray, assign, checked, derived
 from marey._report import Displayed
 from marey.errors import InputError
 
@@ -58,10 +58,7 @@ class Skeleton(Displayed):
             self, names=names, parents=parents, offsets=offsets, end_parents=end_parents, end_offsets=sites
         )
 
-    @property
-    def joints(self) -> int:
-        """Number of joints, the root included."""
-        return len(self.names)
+    joints = derived(len, "names", "Number of joints, the root included.")
 
     def index(self, name: str) -> int:
         """Index of the joint called `name`; the error lists the nearest names."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import Array, checked
+from marey._arrays import Array, checked, derived
 from marey._random import Rng
 from marey._work import Progress
 from marey.body.dynamics import MotionModel
@@ -136,10 +136,7 @@ class MotionStream:
         self._coordinates: Array | None = None
         self._directions = np.ascontiguousarray(model.poses.geodesics.directions.reshape(model.modes, -1))
 
-    @property
-    def time(self) -> int:
-        """The number of the next frame."""
-        return self._rest.time
+    time = derived(int, "_rest.time", "The number of the next frame.")
 
     def step(self) -> Array:
         """Go on by one frame; its coordinates `(characters, modes)`."""

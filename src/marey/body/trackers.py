@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from marey._arrays import FloatArray, Timed, as_slice, assign, checked, checked_rate
+from marey._arrays import FloatArray, Timed, as_slice, assign, checked, checked_rate, derived
 from marey.body.anatomy import end_effectors
 from marey.body.ik.targets import END, Orient, Reach, Target, find_point
 from marey.body.kinematics import forward_kinematics, points_on
@@ -77,10 +77,7 @@ class Trackers(Timed):
         places = markers.positions[:, _indices("marker", markers.names, mapping)]
         return cls(tuple(mapping.values()), places, markers.frame_rate, name=markers.name)
 
-    @property
-    def frames(self) -> int:
-        """Number of frames."""
-        return len(self.positions)
+    frames = derived(len, "positions", "Number of frames.")
 
     def __getitem__(self, key: int | slice) -> Trackers:
         frames = as_slice(key, self.frames)

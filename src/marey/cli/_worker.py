@@ -34,7 +34,7 @@ class Worker:
             env=_child.environment(),
             text=True,
             encoding="utf-8",
-            start_new_session=True,  # Ctrl+C is for whoever waits for it
+            start_new_session=True,  # Ctrl+C is for the process that waits for it
         )
 
     def __enter__(self) -> Worker:

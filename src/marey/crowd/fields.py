@@ -24,7 +24,9 @@ from marey._arrays import (
     check_memory,
     checked,
     checked_rate,
+    derived,
     read_only,
+    width,
 )
 from marey._report import rounded
 from marey.errors import InputError
@@ -164,15 +166,9 @@ class FieldSeries(Timed):
             foreground=foreground,
         )
 
-    @property
-    def frames(self) -> int:
-        """Number of frames."""
-        return len(self.velocities)
+    frames = derived(len, "velocities", "Number of frames.")
 
-    @property
-    def rows(self) -> int:
-        """Height in pixels."""
-        return int(self.velocities.shape[1])
+    rows = derived(width, "velocities", "Height in pixels.")
 
     @property
     def columns(self) -> int:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey import _arrays
+from marey import _arrays, _work
 from marey._arrays import (
     Array,
     BoolArray,
@@ -29,7 +29,9 @@ from marey._arrays import (
     check_memory,
     checked,
     checked_rate,
+    derived,
     read_only,
+    width,
 )
 from marey._report import rounded
 from marey.errors import InputError
@@ -241,15 +243,9 @@ class Tracks(Timed):
         x, y = self.positions[index, agent].T
         return self.frame_numbers[index], self.ids[agent], x, y
 
-    @property
-    def frames(self) -> int:
-        """Number of frames."""
-        return len(self.positions)
+    frames = derived(len, "positions", "Number of frames.")
 
-    @property
-    def agents(self) -> int:
-        """Number of different people."""
-        return int(self.positions.shape[1])
+    agents = derived(width, "positions", "Number of different people.")
 
     @property
     def present(self) -> BoolArray:
@@ -407,7 +403,7 @@ def _in_blocks(positions: FloatArray, frames: int, compute: Callable[[FloatArray
     stride = annotation_stride(is_present(positions))
     agents = positions.shape[1]
     result = np.empty((frames, agents, 2))
-    size = _arrays.rows_per_block(16 * max(frames, len(positions)))
+    size = _work.block_rows(16 * max(frames, len(positions)), _arrays.BLOCK_BYTES)
     for block in (slice(start, start + size) for start in range(0, agents, size)):
         result[:, block] = compute(positions[:, block], stride)
     return result

@@ -13,35 +13,15 @@ Three environment variables say where things are:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
 from marey._work import Progress
-from marey.datasets.fetch import fetch, find_on_disk
-from marey.datasets.registry import Record, packaged
+from marey.datasets.fetch import fetch
+from marey.datasets.registry import Dataset, data_folder, packaged
 from marey.errors import InputError
 
 __all__ = ["Dataset", "find", "get", "list_datasets"]
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """A data set as the registry describes it, and where it is now.
-
-    `kind` is one of motion, markers, mesh, character, tracks, field, video. `size` is in bytes. `path` is the
-    main file, or the folder for data sets that are one; None if it is not on this disk. `downloadable` is
-    False where we know of no place that may pass it on: those need `MAREY_DATA`.
-    """
-
-    name: str
-    description: str
-    kind: str
-    license: str
-    citation: str
-    size: int
-    path: Path | None
-    downloadable: bool
 
 
 def list_datasets() -> tuple[Dataset, ...]:
@@ -50,7 +30,8 @@ def list_datasets() -> tuple[Dataset, ...]:
     >>> [d.name for d in list_datasets() if d.kind == "character"]
     ['cesium-man', 'fox', 'rigged-figure']
     """
-    return tuple(_dataset(record) for record in packaged().records.values())
+    data_folder()  # an error if MAREY_DATA names none
+    return tuple(packaged().records.values())
 
 
 def find(name: str) -> Dataset:
@@ -59,7 +40,13 @@ def find(name: str) -> Dataset:
     >>> find("cmu-49_06").license
     'free for research and commercial use (CMU)'
     """
-    return _dataset(_record(name))
+    known = packaged().records
+    if name in known:
+        return known[name]
+    wanted, names = name.lower(), list(known)
+    similar = get_close_matches(wanted, names, n=3) or [n for n in names if wanted and wanted in n][:3]
+    hint = f"did you mean {', '.join(similar)}?" if similar else "`marey data list` shows what there is"
+    raise InputError(f"there is no data set {name!r}; {hint}")
 
 
 def get(name: str, *, progress: Progress | None = None) -> Path:
@@ -69,27 +56,4 @@ def get(name: str, *, progress: Progress | None = None) -> Path:
     `progress` counts bytes. Raises FormatError for a damaged file under `MAREY_DATA`, DownloadError when the
     data cannot be had.
     """
-    return fetch(_record(name), packaged(), progress=progress)
-
-
-def _dataset(record: Record) -> Dataset:
-    return Dataset(
-        name=record.name,
-        description=record.description,
-        kind=record.kind,
-        license=record.license,
-        citation=record.citation,
-        size=record.size,
-        path=find_on_disk(record),
-        downloadable=all(file.source is not None for file in record.files),
-    )
-
-
-def _record(name: str) -> Record:
-    known = packaged().records
-    if name in known:
-        return known[name]
-    wanted, names = name.lower(), list(known)
-    similar = get_close_matches(wanted, names, n=3) or [n for n in names if wanted and wanted in n][:3]
-    hint = f"did you mean {', '.join(similar)}?" if similar else "`marey data list` shows what there is"
-    raise InputError(f"there is no data set {name!r}; {hint}")
+    return fetch(find(name), packaged(), progress=progress)

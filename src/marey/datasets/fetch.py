@@ -17,14 +17,23 @@ from urllib.parse import quote
 
 from marey._work import Progress
 from marey.datasets.packages import HINT, ensure_parent, unpack
-from marey.datasets.registry import DataFile, PackageSource, Record, Registry, UrlSource
+from marey.datasets.registry import (
+    DataFile,
+    Dataset,
+    PackageSource,
+    Registry,
+    UrlSource,
+    cache_folder,
+    data_folder,
+    file_size,
+)
 from marey.errors import DownloadError, FormatError, InputError
 from marey.io._files import atomic_write
 
 PATIENCE = 30.0  # seconds without a sign of life
 
 
-def fetch(record: Record, registry: Registry, *, progress: Progress | None = None) -> Path:
+def fetch(record: Dataset, registry: Registry, *, progress: Progress | None = None) -> Path:
     """The data set's main file or folder; what is not on this disk is downloaded into the cache."""
     given = data_folder()
     if given is not None and any((given / file.path).exists() for file in record.files):
@@ -43,7 +52,7 @@ def fetch(record: Record, registry: Registry, *, progress: Progress | None = Non
 
 
 def _download_all(
-    record: Record, missing: Sequence[DataFile], registry: Registry, cache: Path, progress: Progress | None
+    record: Dataset, missing: Sequence[DataFile], registry: Registry, cache: Path, progress: Progress | None
 ) -> None:
     from_packages = [file for file in missing if isinstance(file.source, PackageSource)]
     addresses = {file: _address(record, file) for file in missing if file not in from_packages}
@@ -65,7 +74,7 @@ def _download_all(
     report(0)
 
 
-def _address(record: Record, file: DataFile) -> str:
+def _address(record: Dataset, file: DataFile) -> str:
     mirror = os.environ.get("MAREY_DATA_URL")
     if mirror:
         if not mirror.startswith(("http://", "https://")):
@@ -79,39 +88,10 @@ def _address(record: Record, file: DataFile) -> str:
     )
 
 
-def data_folder() -> Path | None:
-    """The folder that `MAREY_DATA` names, if it names one."""
-    named = os.environ.get("MAREY_DATA")
-    if not named:
-        return None
-    folder = Path(named).expanduser()
-    if not folder.is_dir():
-        raise InputError(f"MAREY_DATA={named}: there is no such folder; correct it or unset MAREY_DATA")
-    return folder
-
-
-def cache_folder() -> Path:
-    """Where downloads are kept: `MAREY_CACHE`, or the user's cache folder."""
-    named = os.environ.get("MAREY_CACHE")
-    if named:
-        return Path(named).expanduser()
-    from pooch import os_cache
-
-    return Path(os_cache("marey"))
-
-
-def find_on_disk(record: Record) -> Path | None:
-    """Where the data set is, judged by the sizes of its files; None if it is not on this disk."""
-    for folder in (data_folder(), cache_folder()):
-        if folder is not None and all(_size(folder / file.path) == file.size for file in record.files):
-            return folder / record.main
-    return None
-
-
 def verify(folder: Path, file: DataFile) -> str | None:
     """What is wrong with the file below `folder`; None if it is the registered one."""
     path = folder / file.path
-    size = _size(path)
+    size = file_size(path)
     if size is None:
         return "is missing"
     if size != file.size:
@@ -121,13 +101,6 @@ def verify(folder: Path, file: DataFile) -> str | None:
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     return None if found == file.sha256 else "is not the registered file: its checksum differs"
-
-
-def _size(path: Path) -> int | None:
-    try:
-        return path.stat().st_size if path.is_file() else None
-    except OSError:
-        return None
 
 
 @lru_cache(maxsize=4096)

@@ -8,6 +8,7 @@ a source cannot be downloaded.
 
 from __future__ import annotations
 
+import os
 import re
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Annotated, Literal, get_args
 
 from msgspec import Meta, Struct
 
-from marey.errors import FormatError
+from marey.errors import FormatError, InputError
 from marey.io._json import read_json
 from marey.io._limits import LIMITS
 
@@ -62,8 +63,18 @@ class DataFile(Struct, frozen=True):
     at: str
 
 
-class Record(Struct, frozen=True):
-    """One data set. `main` is the path of one of the files, or of the folder that holds them all."""
+class Dataset(Struct, frozen=True):
+    """A data set.
+
+    Attributes:
+        name: How it is asked for.
+        description: What it shows.
+        kind: motion, markers, mesh, character, tracks, field or video.
+        license: The terms on which it may be used.
+        citation: How to name its makers.
+        main: The path of one of the files, or of the folder that holds them all.
+        files: What it consists of.
+    """
 
     name: str
     description: str
@@ -78,11 +89,24 @@ class Record(Struct, frozen=True):
         """Bytes of all its files."""
         return sum(file.size for file in self.files)
 
+    @property
+    def downloadable(self) -> bool:
+        """Whether we know of a place that may pass it on; others need `MAREY_DATA`."""
+        return all(file.source is not None for file in self.files)
+
+    @property
+    def path(self) -> Path | None:
+        """The main file or folder on this disk, judged by the sizes of the files; None if it is not here."""
+        for folder in (data_folder(), cache_folder()):
+            if folder is not None and all(file_size(folder / file.path) == file.size for file in self.files):
+                return folder / self.main
+        return None
+
 
 class Registry(Struct, frozen=True):
     """All data sets by name."""
 
-    records: dict[str, Record]
+    records: dict[str, Dataset]
 
     def files_from(self, source: Source) -> list[DataFile]:
         """Every file of any data set that comes from `source`."""
@@ -126,7 +150,7 @@ def packaged() -> Registry:
 def read_registry(path: Path) -> Registry:
     """Read and check a registry file."""
     content = read_json(path, _Content, limit=LIMITS.table)
-    records: dict[str, Record] = {}
+    records: dict[str, Dataset] = {}
     for entry in content.datasets:
         try:
             sources = [None if f.source is None else content.sources[f.source] for f in entry.files]
@@ -144,8 +168,36 @@ def read_registry(path: Path) -> Registry:
             message = f"{entry.name}: main {entry.main!r} is neither one of the files nor their folder"
             raise FormatError(message, path=path)
         about = (entry.name, entry.description, entry.kind, terms.license, terms.citation, entry.main)
-        records[entry.name] = Record(*about, files)
+        records[entry.name] = Dataset(*about, files)
     return Registry(records)
+
+
+def data_folder() -> Path | None:
+    """The folder that `MAREY_DATA` names, if it names one."""
+    named = os.environ.get("MAREY_DATA")
+    if not named:
+        return None
+    folder = Path(named).expanduser()
+    if not folder.is_dir():
+        raise InputError(f"MAREY_DATA={named}: there is no such folder; correct it or unset MAREY_DATA")
+    return folder
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept: `MAREY_CACHE`, or the user's cache folder."""
+    named = os.environ.get("MAREY_CACHE")
+    if named:
+        return Path(named).expanduser()
+    from pooch import os_cache
+
+    return Path(os_cache("marey"))
+
+
+def file_size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size if path.is_file() else None
+    except OSError:
+        return None
 
 
 def is_safe(path: str) -> bool:

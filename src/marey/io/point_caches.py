@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from marey import _arrays
+from marey import _arrays, _work
 from marey._arrays import read_only
 from marey._work import Progress
 from marey.errors import FormatError, InputError, MareyError
@@ -169,7 +169,7 @@ def _rate(path: Path, frames: int) -> float | None:
 
 
 def _blocks(path: Path, layout: _Layout) -> Iterator[tuple[slice, np.ndarray]]:
-    step = _arrays.rows_per_block(12 * layout.points)
+    step = _work.block_rows(12 * layout.points, _arrays.BLOCK_BYTES)
     with path.open("rb") as file:
         file.seek(layout.start)
         for start in range(0, layout.frames, step):

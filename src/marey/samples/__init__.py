@@ -1,8 +1,8 @@
 """Built-in samples, made by formula: a walking human, its skinned and textured body, a small crowd.
 
 `walk` is a :class:`~marey.Motion`, `human` a :class:`~marey.Character`, `mesh_sequence` a
-:class:`~marey.MeshSequence`, `mesh_library` a library of them, `crowd` :class:`~marey.Tracks`, `video` a film
-of the crowd, `field` a :class:`~marey.FieldSeries`.
+:class:`~marey.MeshSequence`, `mesh_library` a library of them, `crowd` :class:`~marey.Tracks`, `video` a
+video of the crowd, `field` a :class:`~marey.FieldSeries`.
 
 They need no file and no network, and are the same on every machine.
 

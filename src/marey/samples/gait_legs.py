@@ -43,7 +43,7 @@ TOE_SHARE = 0.45
 # The knee never locks.
 LEAST_KNEE = np.radians(2.5)
 
-# Gauss-Newton: rounds, harmonics of the legs' angles, phases at which the leg is looked at, and radians
+# Gauss-Newton: rounds, harmonics of the legs' angles, phases at which the leg is measured, and radians
 # that a metre between foot and footprint is worth.
 ROUNDS, LEG_HARMONICS, PHASES, FIRMNESS = 8, 9, 120, 40.0
 COMFORTABLE_SPEED = 1.34

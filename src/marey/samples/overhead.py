@@ -1,4 +1,4 @@
-"""Footage of the sample crowd from above: heads and shoulders on a paved street, drawn when looked at."""
+"""Footage of the sample crowd from above: heads and shoulders on a paved street, drawn when they are read."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def video(tracks: Tracks | None = None, *, pixels_per_metre: int = 32) -> Footag
 
     pixels_per_metre: 8 to 128; with 32 the street is 640 × 192 pixels
 
-    >>> film = video(crowd(people=4, seconds=1))
-    >>> film.frames, film.rows, film.columns, next(iter(film)).dtype
+    >>> footage = video(crowd(people=4, seconds=1))
+    >>> footage.frames, footage.rows, footage.columns, next(iter(footage)).dtype
     (25, 192, 640, dtype('uint8'))
     """
     if not 8 <= pixels_per_metre <= 128:

@@ -74,7 +74,7 @@ class _Walkers:
 
 
 def _invited(people: int, seconds: float, rng: np.random.Generator) -> _Walkers:
-    # The first come so late that nobody is through before the clip begins, the last while it still runs.
+    # The first come so late that no one is through before the clip begins, the last while it still runs.
     slots = -HEAD_START + (seconds + HEAD_START - min(1.0, seconds / 4)) * (np.arange(people) + 0.5) / people
     heading = np.where(rng.permutation(people) % 2 == 0, 1.0, -1.0)
     lateral = rng.uniform(-0.5, 0.5, people) * (WIDTH - 4 * RADIUS)
@@ -87,7 +87,7 @@ def _invited(people: int, seconds: float, rng: np.random.Generator) -> _Walkers:
 
 
 def _walked(walkers: _Walkers, times: Array) -> Array:
-    """Positions at `times`, `(times, people, 2)`; NaN before somebody enters and after they have left."""
+    """Positions at `times`, `(times, people, 2)`; NaN before a person enters and after they have left."""
     position, velocity = walkers.start.copy(), np.zeros_like(walkers.start)
     velocity[:, 0] = walkers.heading * walkers.speed
     there = np.zeros(len(position), dtype=bool)
@@ -128,8 +128,8 @@ def _stepped(
     position: Array, velocity: Array, walkers: _Walkers, who: NDArray[np.int64]
 ) -> tuple[Array, Array]:
     """Positions and velocities one time step later, of those who are there."""
-    wish = np.stack([walkers.heading[who] * walkers.speed[who], np.zeros(len(who))], axis=1)
-    force = (wish - velocity) / RELAXATION + _avoidance(position, velocity) + _walls(position)
+    wanted = np.stack([walkers.heading[who] * walkers.speed[who], np.zeros(len(who))], axis=1)
+    force = (wanted - velocity) / RELAXATION + _avoidance(position, velocity) + _walls(position)
     velocity = velocity + STEP * force
     fast = np.linalg.norm(velocity, axis=1) / (1.3 * walkers.speed[who])
     velocity = velocity / np.maximum(fast, 1.0)[:, None]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
-import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -74,19 +74,10 @@ def made(label: str, name: str, make: Callable[[Progress], object], kind: str | 
         else:
             save(data, target, progress=progress)
         if ending == ".zarr":
-            _zip(target, path)
+            shutil.make_archive(str(target), "zip", target.parent, target.name)
 
     shown = {".zarr": "Zarr, ZIP", ".parquet": "Parquet"}.get(ending, ending[1:].upper())
     return Export(f"{label} ({shown})", f"{name}.zip" if ending == ".zarr" else name, write)
-
-
-def _zip(folder: Path, path: Path) -> None:
-    from marey.io._files import atomic_write
-
-    with atomic_write(path) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED) as archive:
-        for file in sorted(folder.rglob("*")):
-            if file.is_file():
-                archive.write(file, Path(folder.name) / file.relative_to(folder))
 
 
 class Exporter:

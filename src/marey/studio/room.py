@@ -13,6 +13,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from marey._arrays import derived
 from marey._work import Progress
 from marey.errors import InputError
 from marey.studio.controls import Control, declared
@@ -88,10 +89,7 @@ class History(Generic[S]):
         """How many times one can undo."""
         return len(self._states) - 1
 
-    @property
-    def undone(self) -> int:
-        """How many times one can redo."""
-        return len(self._undone)
+    undone = derived(len, "_undone", "How many times one can redo.")
 
     def push(self, state: S) -> None:
         """Go on to a new state; the oldest but the first are forgotten beyond the limit of steps."""

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from marey._arrays import Array
 from marey.studio.settings import THEME
+from marey.views.camera import nearest_position
 
 if TYPE_CHECKING:
     from viser import GridHandle, ViserServer
@@ -114,23 +115,13 @@ def from_afar(
 
 
 def _filling(places: Array, view_from: Array, shape: float, field: float) -> View:
-    """The nearest camera that sees all places within the part of the window that is filled.
-
-    A place at `(x, y)` across and up and `z` back is seen within slopes `low…high` by a camera at `(0, Y, D)`
-    if `low (D - z) <= y - Y <= high (D - z)`; the nearest camera follows from the extremes of both sides.
-    """
+    """The nearest camera that sees all places within the part of the window that is filled."""
     back, right, up = _axes(view_from)
-    low, high = np.tan(field / 2) * np.array(FRAMING.narrow_band if shape < FRAMING.narrow else FRAMING.band)
-    wide = FRAMING.width * np.tan(field / 2) * shape
-    x, y, z = places @ right, places @ up, places @ back
-    left_side, right_side = (-x + wide * z).max(), (x + wide * z).max()
-    top, bottom = (y + high * z).max(), (-y - low * z).max()
-    distance = max(
-        (left_side + right_side) / (2 * wide), (top + bottom) / (high - low), float(z.max()) + 0.25
-    )
-    aside, height = 0.5 * (right_side - left_side), 0.5 * (top - high * distance - bottom - low * distance)
-    position = aside * right + height * up + distance * back
-    return View(position, position - (distance - float(0.5 * (z.min() + z.max()))) * back)
+    slope = np.tan(field / 2)
+    low, high = slope * np.array(FRAMING.narrow_band if shape < FRAMING.narrow else FRAMING.band)
+    position = nearest_position(places, (right, up, back), (FRAMING.width * slope * shape, low, high), 0.25)
+    depth = places @ back
+    return View(position, position - (position @ back - 0.5 * (depth.min() + depth.max())) * back)
 
 
 def _axes(view_from: ArrayLike) -> tuple[Array, Array, Array]:

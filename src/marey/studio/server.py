@@ -42,22 +42,7 @@ Open the address that `marey studio` printed, with everything after the question
 TOO_LARGE = "Too large"
 UPGRADE = {"Connection": "Upgrade", "Upgrade": "websocket"}
 HEAD = b"<head>"
-CORRECTION = b"""<script>
-{
-  const listen = EventTarget.prototype.addEventListener;
-  const let_be = (event) => { event.preventDefault = () => {}; };
-  EventTarget.prototype.addEventListener = function (kind, act, options) {
-    if (kind === "pointerdown" && options && options.passive) listen.call(this, kind, let_be, options);
-    return listen.call(this, kind, act, options);
-  };
-  for (const { prototype } of [WebGLRenderingContext, WebGL2RenderingContext]) {
-    const extension = prototype.getExtension;
-    prototype.getExtension = function (name) {
-      return name === "WEBGL_debug_renderer_info" ? null : extension.call(this, name);
-    };
-  }
-}
-</script>"""
+CORRECTION = b"<script>" + Path(__file__).with_name("correction.js").read_bytes() + b"</script>"
 
 
 def is_ours(host: str, *origins: str) -> bool:

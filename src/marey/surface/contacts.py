@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from marey._arrays import Array, BoolArray, FloatArray, IntArray, Integers, runs
+from marey._arrays import Array, BoolArray, FloatArray, IntArray, Integers, derived, runs, width
 from marey.surface.sequence import Library, MeshSequence
 
 if TYPE_CHECKING:
@@ -61,10 +61,7 @@ class Contacts:
     height: float
     threshold: float
 
-    @property
-    def patches(self) -> int:
-        """Number of patches."""
-        return int(self.touching.shape[1])
+    patches = derived(width, "touching", "Number of patches.")
 
     def patch_positions(self, vertices: FloatArray) -> Array:
         """Centres of the patches, `(..., patches, 3)`, of vertices `(..., vertices, 3)`."""

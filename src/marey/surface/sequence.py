@@ -15,7 +15,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey import _arrays
-from marey._arrays import FloatArray, IntArray, Timed, as_slice, assign, checked, checked_rate, read_only
+from marey._arrays import (
+    FloatArray,
+    IntArray,
+    Timed,
+    as_slice,
+    assign,
+    checked,
+    checked_rate,
+    derived,
+    read_only,
+)
 from marey._report import rounded
 from marey.errors import FormatError, InputError
 from marey.geometry import mesh, resampling, rotations
@@ -123,10 +133,7 @@ class MeshSequence(Timed):
             **checked_appearance(self.uv, self.uv_faces, self.colours, faces, count),
         )
 
-    @property
-    def frames(self) -> int:
-        """Number of frames."""
-        return len(self.vertices)
+    frames = derived(len, "vertices", "Number of frames.")
 
     def texture(self, frame: int) -> Texture | None:
         """The texture of a frame, if there is one."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy.ndimage import gaussian_filter1d
 
 from marey._arrays import Array
 
@@ -90,19 +92,34 @@ def framing(
     True
     """
     camera = Camera(np.zeros(3), -np.asarray(towards, dtype=np.float64), field_of_view)
-    x, y, depth = (points @ axis for axis in (camera.right, camera.up, camera.forward))
-    half = margin * np.tan(0.5 * camera.field_of_view) / min(size)
-    reach_x, reach_y = half * size[0], half * size[1]
-    right, left = (x - reach_x * depth).max(), (-x - reach_x * depth).max()
-    top, bottom = (y - reach_y * depth).max(), (-y - reach_y * depth).max()
-    distance = max((right + left) / (2 * reach_x), (top + bottom) / (2 * reach_y))
+    slopes = margin * np.tan(0.5 * field_of_view) / min(size) * np.array([size[0], -size[1], size[1]])
     # A flat or single-point subject would put the camera into it.
-    spread = float(np.ptp(points, axis=0).max())
-    distance = max(distance, -float(depth.min()) + max(0.5 * spread, 1e-3))
-    position = (
-        0.5 * (right - left) * camera.right + 0.5 * (top - bottom) * camera.up - distance * camera.forward
-    )
-    return replace(camera, position=position)
+    room = max(0.5 * float(np.ptp(points, axis=0).max()), 1e-3)
+    axes = camera.right, camera.up, -camera.forward
+    return replace(camera, position=nearest_position(points, axes, slopes, room))
+
+
+def nearest_position(
+    points: Array, axes: tuple[Array, Array, Array], slopes: ArrayLike, room: float
+) -> Array:
+    """Where the nearest camera is that sees all `points`, with its axes to the right, up and back.
+
+    A place at `(x, y)` across and up and `z` back is seen within slopes `low…high` by a camera at `(0, Y, D)`
+    if `low (D - z) <= y - Y <= high (D - z)`; the nearest camera follows from the extremes of all sides.
+
+    Args:
+        points: `(points, 3)`.
+        axes: Unit vectors `(3,)`.
+        slopes: To either side, lowest and highest.
+        room: Metres before the nearest point at least.
+    """
+    wide, low, high = np.asarray(slopes, dtype=np.float64)
+    x, y, z = (points @ axis for axis in axes)
+    left, right = (-x + wide * z).max(), (x + wide * z).max()
+    top, bottom = (y + high * z).max(), (-y - low * z).max()
+    back = max((left + right) / (2 * wide), (top + bottom) / (high - low), float(z.max()) + room)
+    across, up = 0.5 * (right - left), 0.5 * (top - bottom - (low + high) * back)
+    return np.asarray(np.array([across, up, back]) @ np.stack(axes))
 
 
 def smooth_path(path: Array, frame_rate: float, *, seconds: float = 0.5) -> Array:
@@ -114,9 +131,5 @@ def smooth_path(path: Array, frame_rate: float, *, seconds: float = 0.5) -> Arra
     reach = min(int(3 * sigma) + 1, len(path) - 1)
     if reach < 1:
         return path.copy()
-    before = 2 * path[0] - path[reach:0:-1]
-    after = 2 * path[-1] - path[-2 : -reach - 2 : -1]
-    padded = np.concatenate([before, path, after])
-    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / sigma) ** 2)
-    kernel /= kernel.sum()
-    return np.stack([np.convolve(line, kernel, mode="valid") for line in padded.T], axis=1)
+    padded = np.pad(path, ((reach, reach), (0, 0)), mode="reflect", reflect_type="odd")
+    return np.asarray(gaussian_filter1d(padded, sigma, axis=0, radius=reach)[reach:-reach])

@@ -323,7 +323,7 @@ def view(
 
 
 def temporary_page(name: str) -> Path:
-    """Where a page is written that is only to be looked at: a folder of its own for temporary files."""
+    """Where a page is written that is only to be seen once: a folder of its own for temporary files."""
     stem = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name).strip("-.")
     return Path(tempfile.mkdtemp(prefix="marey-")) / f"{stem or 'view'}.html"
 
@@ -512,17 +512,11 @@ def draw_compared(
     other = other.resample(motion.frame_rate)
     frames = min(motion.frames, other.frames)
     motion, other = motion[:frames], other[:frames]
-    colours, shifts = ((None, style.CLAY), _abreast(other, 2)) if not through else (style.OVERLAID[:1], None)
-    draw_figures(
-        [motion] if through else [motion, other],
-        path,
-        colours=colours,
-        shifts=shifts,
-        overlay=other if through else None,
-        size=size,
-        frame_rate=frame_rate,
-        progress=progress,
-    )
+    look: dict[str, Any] = {"size": size, "frame_rate": frame_rate, "progress": progress}
+    if through:
+        draw_figures([motion], path, colours=style.OVERLAID[:1], overlay=other, **look)
+    else:
+        draw_figures([motion, other], path, colours=(None, style.CLAY), shifts=_abreast(other, 2), **look)
 
 
 def draw_variants(

@@ -1,4 +1,4 @@
-"""Small closed meshes that pictures are put together from: lofts, balls, capsules, ribbons, blocks."""
+"""Small closed meshes that figures are put together from: lofts, balls, capsules, ribbons, blocks."""
 
 from __future__ import annotations
 

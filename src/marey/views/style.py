@@ -204,7 +204,7 @@ def columns(count: int, aspect: float, size: tuple[int, int]) -> int:
 
 
 def frame_ground(axes: Axes, points: AnyArray, *, labels: tuple[str, str]) -> None:
-    """Ground axes in metres around points `(points, 2)`, the same scale both ways."""
+    """Ground axes in metres around points `(points, 2)`, one scale for both axes."""
     low, high = points.min(axis=0), points.max(axis=0)
     room = 0.06 * float((high - low).max()) + 0.1
     axes.set_aspect("equal", adjustable="datalim")

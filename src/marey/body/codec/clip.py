@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from marey._arrays import as_slice, assign
+from marey._arrays import as_slice, assign, derived
 from marey._report import Report
 from marey._work import Progress
 from marey.body.clip_header import Headed, Header, pack_header, unpack_header
@@ -84,25 +84,16 @@ class CompressedMotion(Headed):
     def __repr__(self) -> str:
         return f"CompressedMotion({self.name!r}, {self.frames} frames, {self.method}, {self.bytes} bytes)"
 
-    @property
-    def bytes(self) -> int:
-        """Size of the file."""
-        return len(self.data)
+    bytes = derived(len, "data", "Size of the file.")
 
     @property
     def duration(self) -> float:
         """Seconds: frames divided by frame rate."""
         return self.frames / self.frame_rate
 
-    @property
-    def name(self) -> str:
-        """What the clip is called."""
-        return self.header.name
+    name = derived(str, "header.name", "What the clip is called.")
 
-    @property
-    def joints(self) -> int:
-        """Number of joints."""
-        return self.skeleton.joints
+    joints = derived(int, "skeleton.joints", "Number of joints.")
 
     @property
     def raw_bytes(self) -> int:

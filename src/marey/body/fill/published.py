@@ -5,7 +5,7 @@ the same, with the root's orientation and velocity in the world, is learned from
 everything is known; so is the covariance of each coordinate, by maximum likelihood (the runs between gaps
 taken as independent, as they are where a gap is longer than the covariance). The estimate is the kriging mean
 given all known frames, with their nugget; samples are conditional simulations. Frames are missing as a whole:
-what is known of other joints there is kept, and not used. The source leaves open where the summed root
+what is known of other joints there is kept, and not used. The papers leave open where the summed root
 velocity leads: what is left at the end of a gap is spread evenly over it. O(frames · length) to fit,
 O(window³) a gap.
 """

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey import _work
-from marey._arrays import Array, FloatArray, IntArray
+from marey._arrays import Array, FloatArray, IntArray, derived
 from marey.body.anatomy import PointMasses
 from marey.body.kinematics import GlobalPose, global_frames, points_on
 from marey.body.limits.limits import CompiledLimits, EllipsoidLimits, Limits
@@ -122,10 +122,7 @@ class Parameters:
         other = None if isinstance(body, Skeleton) or body.geodesics.first_kind else body.geodesics
         return cls(skeleton.parents, offsets, mean, directions, full, other)
 
-    @property
-    def joints(self) -> int:
-        """Number of joints."""
-        return len(self.parents)
+    joints = derived(len, "parents", "Number of joints.")
 
     @property
     def modes(self) -> int:
@@ -160,10 +157,7 @@ class Effectors:
         local = np.array(local, dtype=np.float64, order="C").reshape(len(joints), 3)
         return cls(kinds, carriers, local, np.zeros_like(local))
 
-    @property
-    def count(self) -> int:
-        """Number of effectors."""
-        return len(self.kinds)
+    count = derived(len, "kinds", "Number of effectors.")
 
     def places(self, pose: GlobalPose) -> Array:
         """World positions `(frames, effectors, 3)` of their points."""

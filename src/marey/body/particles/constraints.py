@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import Array, IntArray, assign
+from marey._arrays import Array, IntArray, assign, derived
 from marey.body.anatomy import PointMasses, anatomy, masses
 from marey.body.ik.targets import Contact, LookAt, Orient, Reach, find_point
 from marey.body.kinematics import GlobalPose, global_frames
@@ -360,10 +360,7 @@ class PoseBatch:
     root: Array
     history: Array | None = None
 
-    @property
-    def count(self) -> int:
-        """Number of poses."""
-        return len(self.rotations)
+    count = derived(len, "rotations", "Number of poses.")
 
     @cached_property
     def world(self) -> GlobalPose:

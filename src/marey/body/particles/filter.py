@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import Array, IntArray
+from marey._arrays import Array, IntArray, derived
 from marey._random import Rng, as_generator
 from marey.body.motion import Motion
 from marey.body.particles.chain import ArticulatedChain, Evolution, RandomWalk
@@ -96,10 +96,7 @@ class FilteredMotion:
         self.rotations[step], self.roots[step], self.weights[step] = poses.rotations, poses.root, weight
         self.errors[step] = weight @ errors.lengths(len(self.constraints))
 
-    @property
-    def steps(self) -> int:
-        """Number of steps."""
-        return len(self.effective)
+    steps = derived(len, "effective", "Number of steps.")
 
     @cached_property
     def best(self) -> int:

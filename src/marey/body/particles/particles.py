@@ -35,7 +35,7 @@ from marey.body.pose_model import PoseModel, check_joints
 from marey.errors import InputError, MareyWarning
 
 METHODS = ("guided", "published")
-# Times the noise of targets at the beginning of the published schedule, which leaves it open.
+# Times the noise of targets at the start of the published schedule, which leaves it open.
 HARDENING = 100.0
 
 
@@ -98,13 +98,18 @@ def particles(
     """Motions from a pose of a clip to poses that meet targets.
 
     Args:
-        motion: The clip; joint limits are widened to hold its poses. reach: Joints and the places they are
-        brought to, metres. move: Joints and how far they are moved, metres. look_at: Joints and the points
-        they face. aim: Joints and their rotations in the world, `(w, x, y, z)`. floor: Plant feet that are on
-        the ground and keep balance. at: The moment to start from, seconds. particles: How many. steps: From
-        the first frame of the result to its last. method: "guided", ours; or "published" (Courty 2013,
-        section 3.1): particles walk at random, with steps
-            that do not shrink, targets harden from a hundred times the noise, poses are the weighted means.
+        motion: The clip; joint limits are widened to hold its poses.
+        reach: Joints and the places they are brought to, metres.
+        move: Joints and how far they are moved, metres.
+        look_at: Joints and the points they face.
+        aim: Joints and their rotations in the world, `(w, x, y, z)`.
+        floor: Plant feet that are on the ground and keep balance.
+        at: The moment to start from, seconds.
+        particles: How many.
+        steps: From the first frame of the result to its last.
+        method: "guided", ours; or "published" (Courty 2013, section 3.1): particles walk at random, with
+            steps that do not shrink, targets harden from a hundred times the noise, poses are the weighted
+            means.
         model: Keep to likely poses of it.
         dynamics: Move as the clip does.
         solutions: How many different motions.

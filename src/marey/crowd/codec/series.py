@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from marey._arrays import BoolArray, FloatArray, as_slice, assign, read_only
+from marey._arrays import BoolArray, FloatArray, as_slice, assign, derived, read_only
 from marey._work import Progress
 from marey.crowd.codec import coder
 from marey.crowd.codec.coder import Step
@@ -95,10 +95,7 @@ class CompressedFields:
         size = f"{self.frames} × {self.rows} × {self.columns}"
         return f"CompressedFields({self.name!r}, {size}, {self.bytes} bytes)"
 
-    @property
-    def bytes(self) -> int:
-        """Size of the file."""
-        return len(self.data)
+    bytes = derived(len, "data", "Size of the file.")
 
     @property
     def raw_bytes(self) -> int:

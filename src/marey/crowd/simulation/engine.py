@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey import _work
-from marey._arrays import Array, IntArray, assign
+from marey._arrays import Array, IntArray, assign, derived
 from marey.crowd.polygons import Grid, as_walls, contains, wall_distances, wall_index
 from marey.crowd.simulation.pedestrians import (
     POPULATIONS,
@@ -170,10 +170,7 @@ class ForceEngine:
         """Everybody who is present now."""
         return replace(self._people, positions=self.positions.copy(), velocities=self.velocities.copy())
 
-    @property
-    def count(self) -> int:
-        """Number of pedestrians now."""
-        return len(self.positions)
+    count = derived(len, "positions", "Number of pedestrians now.")
 
     def advance(self, seconds: float) -> None:
         """Move everybody on."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import Array, BoolArray, IntArray, assign, checked
+from marey._arrays import Array, BoolArray, IntArray, assign, checked, derived
 from marey.crowd.polygons import contains, polygon, rectangle, wall_distances
 from marey.errors import InputError
 
@@ -249,10 +249,7 @@ class Pedestrians:
             **values,
         )
 
-    @property
-    def count(self) -> int:
-        """Number of pedestrians."""
-        return len(self.positions)
+    count = derived(len, "positions", "Number of pedestrians.")
 
     def __getitem__(self, chosen: slice | IntArray | np.ndarray) -> Pedestrians:
         """Some of them."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from marey._arrays import Array, FloatArray, IntArray, Timed, as_slice, assign, checked, checked_rate
+from marey._arrays import Array, FloatArray, IntArray, Timed, as_slice, assign, checked, checked_rate, derived
 from marey._random import Rng, seed_number
 from marey._work import Progress
 from marey.crowd import scenes
@@ -69,20 +69,11 @@ class SimulatedCrowd(Timed):
             **{name: checked(name, getattr(self, name), shape[1:2]) for name in TRAITS},
         )
 
-    @property
-    def frames(self) -> int:
-        """Number of frames."""
-        return self.tracks.frames
+    frames = derived(int, "tracks.frames", "Number of frames.")
 
-    @property
-    def frame_rate(self) -> float:
-        """Frames per second."""
-        return self.tracks.frame_rate
+    frame_rate = derived(float, "tracks.frame_rate", "Frames per second.")
 
-    @property
-    def agents(self) -> int:
-        """Number of different pedestrians."""
-        return self.tracks.agents
+    agents = derived(int, "tracks.agents", "Number of different pedestrians.")
 
     @property
     def positions(self) -> FloatArray:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey import _work
-from marey._arrays import Array, Integers
+from marey._arrays import Array, Integers, derived, width
 from marey._random import Rng, seed_number
 from marey._report import Displayed
 from marey._work import Progress
@@ -288,15 +288,9 @@ class WalkingCrowd(Displayed):
     origin: tuple[float, float] = (0.0, 0.0)
     name: str = ""
 
-    @property
-    def frames(self) -> int:
-        """Number of frames."""
-        return len(self.rotations)
+    frames = derived(len, "rotations", "Number of frames.")
 
-    @property
-    def people(self) -> int:
-        """Number of people."""
-        return int(self.rotations.shape[1])
+    people = derived(width, "rotations", "Number of people.")
 
     @property
     def duration(self) -> float:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import Array, BoolArray, checked
+from marey._arrays import Array, BoolArray, checked, derived, width
 from marey.errors import InputError
 from marey.statistics.autoregression.model import VectorAutoregression
 
@@ -168,10 +168,7 @@ class Control:
     inputs: Array
     singular_values: Array
 
-    @property
-    def dimensions(self) -> int:
-        """How many inputs a frame has."""
-        return int(self.inputs.shape[1])
+    dimensions = derived(width, "inputs", "How many inputs a frame has.")
 
     def driven(self, inputs: ArrayLike | None = None) -> Array:
         """The series `(frames, components)` that inputs drive from the first frames.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import Array, assign, checked
+from marey._arrays import Array, assign, checked, derived
 from marey._random import Rng
 from marey.errors import InputError
 from marey.statistics._linear import lower_root, psd_root
@@ -66,15 +66,9 @@ class VectorAutoregression:
             raise InputError("noise: a covariance is symmetric")
         assign(self, mean=mean, coefficients=coefficients, noise=noise)
 
-    @property
-    def components(self) -> int:
-        """How many numbers a frame has."""
-        return len(self.mean)
+    components = derived(len, "mean", "How many numbers a frame has.")
 
-    @property
-    def order(self) -> int:
-        """How many frames back it looks."""
-        return len(self.coefficients)
+    order = derived(len, "coefficients", "How many frames back it looks.")
 
     @cached_property
     def companion(self) -> Array:

@@ -18,7 +18,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import Array, assign, checked
+from marey._arrays import Array, assign, checked, derived
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.matrices import dexp_body
@@ -69,10 +69,7 @@ class PrincipalGeodesics:
             spectrum=checked("spectrum", self.spectrum, (None,)),
         )
 
-    @property
-    def modes(self) -> int:
-        """Number of principal directions kept."""
-        return len(self.directions)
+    modes = derived(len, "directions", "Number of principal directions kept.")
 
     @property
     def explained(self) -> Array:
@@ -259,10 +256,7 @@ class PrincipalComponents:
     variances: Array
     spectrum: Array
 
-    @property
-    def modes(self) -> int:
-        """Number of directions kept."""
-        return len(self.directions)
+    modes = derived(len, "directions", "Number of directions kept.")
 
     def encode(self, samples: ArrayLike) -> Array:
         """Coordinates `(..., modes)` of samples `(..., numbers)`."""

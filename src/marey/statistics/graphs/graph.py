@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import Array, BoolArray, FloatArray, IntArray, Integers, assign, checked
+from marey._arrays import Array, BoolArray, FloatArray, IntArray, Integers, assign, checked, derived
 from marey._report import Displayed, rounded
 from marey.errors import InputError
 
@@ -137,10 +137,7 @@ class MotionGraph:
         """Number of nodes."""
         return int(self.starts[-1])
 
-    @property
-    def edges(self) -> int:
-        """Number of edges."""
-        return len(self.sources)
+    edges = derived(len, "sources", "Number of edges.")
 
     @property
     def density(self) -> float:
@@ -370,10 +367,7 @@ class DistanceMatrix(Displayed):
         yaw_offsets = checked("yaw offsets", self.yaw_offsets, values.shape, dtype=np.float32)
         assign(self, values=values, yaw_offsets=yaw_offsets, starts=starts, names=tuple(self.names))
 
-    @property
-    def frames(self) -> int:
-        """Number of frames."""
-        return len(self.values)
+    frames = derived(len, "values", "Number of frames.")
 
     def between(self, first: int, second: int) -> FloatArray:
         """Distances of the frames of one sequence (rows) to those of another (columns)."""

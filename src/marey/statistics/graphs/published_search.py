@@ -1,4 +1,4 @@
-"""The published searches: depth-first branch and bound along a path, and two ways that meet at a time.
+"""The published searches: depth-first branch and bound along a path, and two searches that meet at a time.
 
 Boukhayma 2017, section 3.5. Along a path (3.5.1) a walk costs, at each frame of the graph it comes to, the
 distance from there to the point of the path that is as far along as the walk is long; it ends once it is

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey import _work
-from marey._arrays import Array, FloatArray, Integers, assign, checked
+from marey._arrays import Array, FloatArray, Integers, assign, checked, derived
 from marey._work import Progress
 from marey.errors import InputError
 from marey.statistics.graphs.graph import DistanceMatrix, Windows
@@ -62,10 +62,7 @@ class Transition:
         """The frame it arrives at."""
         return int(self.path[-1, 1])
 
-    @property
-    def length(self) -> int:
-        """Frames from the one to the other, both counted."""
-        return len(self.path)
+    length = derived(len, "path", "Frames from the one to the other, both counted.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,10 +89,7 @@ class TransitionTable:
     objective: Objective
     alpha: float = 0.0
 
-    @property
-    def frames(self) -> int:
-        """Number of frames."""
-        return len(self.costs)
+    frames = derived(len, "costs", "Number of frames.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import Array, assign, checked
+from marey._arrays import Array, assign, checked, derived, width
 from marey.errors import InputError
 from marey.statistics.processes.process import LinearConstraint
 
@@ -59,10 +59,7 @@ class ExampleProcess:
         before, after = (values**2).sum(axis=0), (faded**2).sum(axis=0)
         return cls(faded * np.sqrt(before / np.maximum(after, 1e-300)))
 
-    @property
-    def components(self) -> int:
-        """How many numbers a frame has."""
-        return int(self.example.shape[1])
+    components = derived(width, "example", "How many numbers a frame has.")
 
     def covariances(self, lags: int) -> Array:
         """Covariances `(lags, components, components)` of a frame with those before: E[x_t x_{t−h}ᵀ]."""

@@ -16,16 +16,13 @@ from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.character import Character
 from marey.errors import InputError
-from marey.studio.body.compress import CompressTool
 from marey.studio.body.display import DisplayTool
-from marey.studio.body.drive import DriveTool
 from marey.studio.body.exports import exports
 from marey.studio.body.fill import FillTool
-from marey.studio.body.modes import ModesTool
+from marey.studio.body.learned import CompressTool, DriveTool, ModesTool, VaryTool
 from marey.studio.body.pose import PoseTool
 from marey.studio.body.reach import ReachTool
 from marey.studio.body.state import Opened, State, opened
-from marey.studio.body.vary import VaryTool
 from marey.studio.jobs import LatestOnly
 from marey.studio.layers.figure import Body, visible
 from marey.studio.room import Export, Layer, Room, Samples, part

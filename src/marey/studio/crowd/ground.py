@@ -14,12 +14,22 @@ from numpy.typing import NDArray
 from marey._arrays import Array, Bytes
 from marey.crowd.fields import Footage
 from marey.errors import InputError
-from marey.studio.crowd.colours import key, map_image, remark
 from marey.studio.crowd.floor import Floor
-from marey.studio.crowd.maps import LARGEST_FLOOR, FlowMaps, Kind, PeopleMaps, Source, largest_value
+from marey.studio.crowd.maps import (
+    LARGEST_FLOOR,
+    FlowMaps,
+    Kind,
+    PeopleMaps,
+    Source,
+    key,
+    largest_value,
+    map_image,
+    remark,
+)
 from marey.studio.crowd.state import State
 from marey.studio.room import Layer
 from marey.studio.settings import THEME
+from marey.views.figures.crowd import fitted
 
 if TYPE_CHECKING:
     from viser import ArrowsHandle, ImageHandle
@@ -201,7 +211,7 @@ class VideoReader:
             self._next += 1
         if image is None:
             raise InputError(f"{self.footage.name or 'the video'}: image {frame} cannot be read")
-        self._latest = _smaller(image)
+        self._latest = fitted(image, (640, 640))
         return self._latest
 
 
@@ -224,13 +234,3 @@ def _on_ground(image: Bytes, state: State) -> Bytes:
     grow[:2, 2] = 0.5 * np.diag(grow)[:2] - 0.5
     sheet = state.floor.sheet(max(rows, columns))
     return sheet.laid(image, np.asarray(fields.homography) @ grow)
-
-
-def _smaller(image: Bytes) -> Bytes:
-    import cv2
-
-    factor = 640 / max(image.shape[:2])
-    if factor >= 1:
-        return image
-    size = (max(round(image.shape[1] * factor), 2), max(round(image.shape[0] * factor), 2))
-    return np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA))

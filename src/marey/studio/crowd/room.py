@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from marey import samples
+from marey._arrays import Bytes
+from marey._work import Progress
+from marey.crowd import scenes
 from marey.crowd.fields import FieldSeries, Footage
 from marey.crowd.scenes import Scene
 from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
+from marey.io._tables import write_table
 from marey.studio.crowd import tools
 from marey.studio.crowd.bodies import Bodies
-from marey.studio.crowd.exports import crowd_exports
 from marey.studio.crowd.ground import GroundLayer, board_corners
+from marey.studio.crowd.maps import PeopleMaps
 from marey.studio.crowd.obstacles import Walls
 from marey.studio.crowd.people import People
-from marey.studio.crowd.samples import crowd_samples
 from marey.studio.crowd.state import State
+from marey.studio.exports import files_of, made
 from marey.studio.room import Export, Room, Samples, part
+
+if TYPE_CHECKING:
+    from marey.filming.pedestrians import RenderedPedestrians
+    from marey.filming.renderer import CrowdRenderer
 
 
 class CrowdRoom(Room[State]):
@@ -86,3 +98,105 @@ class CrowdRoom(Room[State]):
         # A deep floor is seen from its side.
         view_from = (0.98, 0.75, 0.12) if depth > 1.4 * width else (0.12, 0.75, 0.98)
         self.workspace.frame(np.concatenate([corners, heads]), view_from)
+
+
+def crowd_exports(state: State) -> list[Export]:
+    """All of a state, what it is most about first."""
+    found: list[Export] = []
+    tracks, flow, simulated = state.tracks, state.flow, state.simulated
+    if tracks is not None:
+
+        def bodies(progress: Progress) -> object:
+            from marey.stage import walk
+
+            return walk(tracks, progress=progress)
+
+        shown = files_of("people", simulated or tracks, "people")
+        tables = files_of("people", tracks, "people", without=(".mry",)) if simulated is not None else shown
+        found += [export for export in tables if not export.name.endswith((".mp4", ".png", ".html", ".mry"))]
+        found += [made("bodies", "bodies.glb", bodies), made("bodies", "bodies.html", bodies)]
+        found += [export for export in shown if export.name.endswith((".mp4", ".png", ".html"))]
+        found.append(Export("density (CSV)", "density.csv", lambda path, p: write_density(state, path, p)))
+    if simulated is not None:
+        found.append(made("simulation", "simulation.mry", lambda _: simulated))
+    if flow is not None:
+
+        def compressed(progress: Progress) -> object:
+            from marey.crowd import codec
+
+            return codec.compress(flow, progress=progress)
+
+        found.append(made("flow", "flow.mry", compressed))
+        found += files_of("flow", flow, "flow", without=(".mry", ".html"))
+        found += [made(kind, f"{kind}.png", lambda _: flow, kind) for kind in ("divergence", "vorticity")]
+    if state.scene is not None:
+        found += files_of("scene", state.scene, "scene", without=(".mry",), still=True)
+    if state.footage is not None:
+        found.append(made("video", "video.png", lambda _: state.footage))
+    return found
+
+
+def write_density(state: State, path: Path, progress: Progress) -> None:
+    """A table of the ground: mean and largest density, mean speed where people are; of up to 250 frames."""
+    assert state.tracks is not None
+    maps = PeopleMaps(state.tracks, state.floor, state.scene)
+    frames = np.unique(np.linspace(0, state.tracks.frames - 1, 250).astype(int))
+    total = most = weighted = np.zeros(maps.ground.free.shape)
+    for done, frame in enumerate(frames):
+        moment = maps.moment(int(frame))
+        density = np.nan_to_num(moment.density)
+        total, most = total + density, np.maximum(most, density)
+        weighted = weighted + density * np.linalg.norm(np.nan_to_num(moment.velocity), axis=-1)
+        progress(done + 1, len(frames))
+    speed = weighted / np.maximum(total, 1e-9)
+    free = maps.ground.free
+    places = state.floor.low + (np.argwhere(free)[:, ::-1] + 0.5) * maps.ground.spacing
+    cells = np.column_stack([total[free] / len(frames), most[free], speed[free]])
+    rows = [
+        (f"{x:.3f}", f"{y:.3f}", *(f"{value:.5g}" for value in cell))
+        for (x, y), cell in zip(places, cells, strict=True)
+    ]
+    write_table(
+        path,
+        ("x_m", "y_m", "mean_density_per_m2", "largest_density_per_m2", "mean_speed_m_per_s"),
+        rows,
+    )
+
+
+def crowd_samples() -> Samples:
+    """What makes each sample, by name."""
+    return {
+        "street (people)": samples.crowd,
+        "street (video)": lambda: samples.video(samples.crowd(seconds=6, people=36)),
+        "square (video)": rendered_square,
+        "vortices (flow)": samples.field,
+        **{f"{name} (scene)": partial(scenes.preset, name) for name in scenes.SCENES},
+    }
+
+
+def rendered_square() -> Footage:
+    """A simulated crowd seen from a roof; images are rendered when they are shown.
+
+    >>> video = rendered_square()
+    >>> video.rows, video.columns
+    (288, 384)
+    """
+    from marey.crowd.simulation.simulate import simulate
+    from marey.filming.pedestrians import RenderedPedestrians
+    from marey.filming.renderer import CrowdRenderer, camera_of
+
+    seconds, rate, size = 6.0, 12.5, (384, 288)
+    scene = scenes.preset("crossing").with_people(60)
+    crowd = simulate(scene, seconds=scene.hold + seconds, frame_rate=rate)
+    walking = crowd.tracks[round(scene.hold * rate) :]
+
+    @cache
+    def rendering() -> tuple[CrowdRenderer, RenderedPedestrians]:
+        return CrowdRenderer(scene, camera_of(scene, "above", size=size)), RenderedPedestrians(walking)
+
+    def frames(start: int, stop: int, step: int) -> Iterator[Bytes]:
+        renderer, people = rendering()
+        for frame in range(start, stop, step):
+            yield renderer.render(people, frame).image
+
+    return Footage(walking.frames, size[1], size[0], rate, frames, name="square")

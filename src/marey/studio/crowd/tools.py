@@ -12,7 +12,7 @@ from marey._work import Progress
 from marey.crowd import scenes
 from marey.studio.controls import button, checkbox, choice, html, number, slider
 from marey.studio.crowd import tasks
-from marey.studio.crowd.colours import remark
+from marey.studio.crowd.maps import remark
 from marey.studio.crowd.state import FrequencyGains, State, Stroke
 from marey.studio.crowd.tasks import QUICK, SLOW, WalkSettings
 from marey.studio.ground_pen import GroundPen

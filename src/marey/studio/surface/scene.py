@@ -13,8 +13,7 @@ from marey.studio.layers.figure import SurfaceFigure
 from marey.studio.layers.group import segments
 from marey.studio.room import Layer
 from marey.studio.settings import THEME
-from marey.studio.surface.billboard import Billboard
-from marey.studio.surface.figures import frame_at, on_circle, pair_at
+from marey.studio.surface.billboard import Billboard, frame_at, on_circle, pair_at
 from marey.studio.surface.state import STEPS, State
 from marey.surface.synthesis.animation import Animation
 

@@ -12,7 +12,7 @@ from marey._arrays import Array, FloatArray
 from marey._work import Progress
 from marey.geometry.planar import PlanarMotion, centroid
 from marey.statistics.graphs.graph import DistanceMatrix
-from marey.studio.surface.figures import FigureImage
+from marey.studio.surface.billboard import FigureImage
 from marey.surface.interpolation import Interpolator, PosePair, distortion, linear_interpolation
 from marey.surface.sequence import Library, MeshSequence
 from marey.surface.synthesis.animate import SurfaceGraph

@@ -1,20 +1,23 @@
 """What takes long in the surface room, to be run aside: distances, graph, animations, in-betweens.
 
 Each function takes the state it begins with and gives back what changes in it; what is missing for that
-(a graph needs distances, an animation a graph) is made first.
+(a graph needs distances, an animation a graph) is made first. Paths are ready-made, or drawn by hand.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from marey._arrays import Array
 from marey._work import Progress
 from marey.errors import InputError
-from marey.geometry.planar import Behaviour, Path
-from marey.studio.surface.figures import graph_figure, matrix_figure
+from marey.geometry.planar import Behaviour, Path, figure_eight, square
+from marey.studio.surface.billboard import graph_figure, matrix_figure
 from marey.studio.surface.state import InBetween, State
 from marey.surface.sequence import Library
+from marey.views.camera import smooth_path
 
 
 def with_distances(state: State, progress: Progress) -> State:
@@ -87,3 +90,42 @@ def library_of(state: State) -> Library:
     if state.library is None:
         raise InputError("these are distances without meshes: open the sequences they were made from first")
     return state.library
+
+
+READY = ("Figure-eight", "Square", "Circle", "Straight")
+# Metres of a path that is drawn.
+SHORTEST, LONGEST = 0.8, 80.0
+
+
+def ready_made(name: str, size: float) -> Array:
+    """A path that need not be drawn, around the origin, `(points, 2)`, metres.
+
+    >>> ready_made("Straight", 4.0)[[0, -1]].tolist()
+    [[0.0, -2.0], [0.0, 2.0]]
+    """
+    if name == "Figure-eight":
+        return figure_eight(size).points[:, [0, 2]]
+    if name == "Square":
+        return square(size).points[:, [0, 2]] - size / 2
+    if name == "Circle":
+        turn = np.linspace(0, 2 * np.pi, 181)
+        return size / 2 * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    return np.array([[0.0, -size / 2], [0.0, size / 2]])
+
+
+def stroke(points: Array) -> Array:
+    """A path drawn by hand, `(points, 2)`, evenly spaced and smoothed over 25 cm, as hands tremble.
+
+    >>> stroke(np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 3.0]]))[[0, -1]].tolist()
+    [[0.0, 0.0], [0.0, 3.0]]
+    """
+    length = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
+    if length < SHORTEST:
+        raise InputError(f"the path is {length:.1f} m long: draw one of {SHORTEST} m or more")
+    if length > LONGEST:
+        raise InputError(f"the path is {length:.0f} m long: draw one of {LONGEST:.0f} m or less")
+    curve = Path.through(points)
+    even = curve.points[:, [0, 2]]
+    smooth = smooth_path(even, 1 / curve.spacing, seconds=0.25)
+    smooth[[0, -1]] = even[[0, -1]]
+    return smooth

@@ -18,8 +18,8 @@ from marey.studio.ground_pen import GroundPen
 from marey.studio.room import Task, Tool
 from marey.studio.settings import THEME
 from marey.studio.surface import reports, tasks
-from marey.studio.surface.paths import READY, ready_made, stroke
 from marey.studio.surface.state import STEPS, Shown, State
+from marey.studio.surface.tasks import READY, ready_made, stroke
 
 if TYPE_CHECKING:
     from marey.studio.surface.room import SurfaceRoom

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from marey._arrays import Array, BoolArray, FloatArray, Integers, checked
+from marey._arrays import Array, BoolArray, FloatArray, Integers, checked, derived
 from marey.errors import InputError
 from marey.geometry import mesh, planar
 from marey.geometry.mesh import FaceAdjacency
@@ -110,10 +110,7 @@ class Interpolator:
             settings,
         )
 
-    @property
-    def vertices(self) -> int:
-        """Number of vertices of every mesh."""
-        return len(self.doubles)
+    vertices = derived(len, "doubles", "Number of vertices of every mesh.")
 
     def pair(self, first: ArrayLike, second: ArrayLike, *, unwrapped: bool = True) -> PosePair:
         """Two poses `(vertices, 3)` in one heading frame, measured for in-betweens at any weight.
@@ -269,11 +266,13 @@ def interpolate(
     :class:`Interpolator` for more than one.
 
     Args:
-        first: `(vertices, 3)`; where it stands on the ground and faces does not matter. second: `(vertices,
-        3)`, likewise. faces: `(faces, 3)`. weight: from 0 to 1, or `(n,)` for one mesh each. method:
-        "poisson" keeps lengths and volumes, in the mean metric of both; "two-sided" is Boukhayma's: it
-            solves in the metric of either and averages (eq. 2.49), faces take the shorter turn and volumes
-            come as they come; "linear" is quick and shrinks what turns.
+        first: `(vertices, 3)`; where it stands on the ground and faces does not matter.
+        second: `(vertices, 3)`, likewise.
+        faces: `(faces, 3)`.
+        weight: from 0 to 1, or `(n,)` for one mesh each.
+        method: "poisson" keeps lengths and volumes, in the mean metric of both; "two-sided" (Boukhayma 2017,
+            eq. 2.49) solves in the metric of either and averages, faces take the shorter turn and volumes are
+            not kept; "linear" is quick and shrinks what turns.
         stretch: of the faces, "linear" (eq. 2.45) or "geometric" (eq. 2.46).
         interpolator: of "poisson", prepared before, of any template of the subject.
 

@@ -196,16 +196,20 @@ def animate(
     """Animate a captured subject: along a path, through poses, steered, at random, or from frame to frame.
 
     Args:
-        graph: Of the subject. path: To follow, on the ground or in space. poses: Frames and the seconds at
-        which they are taken. steer: Directions `(rows, 3)`: time, and x, z from then on. random: Random
-        transitions for `seconds`. start: The captured frame to begin with. end: The captured frame to end
-        with. seconds: How long, from `start` to `end`, steered or at random.
+        graph: Of the subject.
+        path: To follow, on the ground or in space.
+        poses: Frames and the seconds at which they are taken.
+        steer: Directions `(rows, 3)`: time, and x, z from then on.
+        random: Random transitions for `seconds`.
+        start: The captured frame to begin with.
+        end: The captured frame to end with.
+        seconds: How long, from `start` to `end`, steered or at random.
         follow_vertices: Vertices whose middle keeps to the path; the body's if None.
         accuracy: Weight of keeping to the path beside few transitions.
-        width: States that the search along a path keeps; more find better walks, slower. tolerance: Seconds
-        by which poses may miss their times to deform less. search: "beam", ours; or "published" (Boukhayma
-        2017, section 3.5), along a path by branch and bound, from
-            pose to pose from both ends; the start of a path is then the first frame of a sequence.
+        width: States that the search along a path keeps; more find better walks, slower.
+        tolerance: Seconds by which poses may miss their times to deform less.
+        search: "beam", ours; or "published" (Boukhayma 2017, section 3.5), along a path by branch and bound,
+            from pose to pose from both ends; the start of a path is then the first frame of a sequence.
         rng: Seed or generator.
 
     >>> import marey

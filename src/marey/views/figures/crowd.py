@@ -223,7 +223,7 @@ def contact_sheet(footage: Footage, size: tuple[int, int]) -> Figure:
         for axes in grid.flat:
             axes.set_axis_off()
         for axes, frame in zip(grid.flat, chosen, strict=False):
-            image = _fitted(footage.read(int(frame)), (size[0] // columns, size[1] // rows))
+            image = fitted(footage.read(int(frame)), (size[0] // columns, size[1] // rows))
             axes.imshow(image, interpolation="antialiased")
             axes.set_title(f"{frame / footage.frame_rate:.2f} s", fontsize=8, pad=3)
         figure.suptitle(
@@ -239,10 +239,11 @@ def contact_sheet(footage: Footage, size: tuple[int, int]) -> Figure:
 def footage_clip(footage: Footage, size: tuple[int, int]) -> Iterator[Image]:
     """Every frame, made smaller if it exceeds (columns, rows); its shape is kept."""
     for image in footage:
-        yield _fitted(image, size)
+        yield fitted(image, size)
 
 
-def _fitted(image: Any, size: tuple[int, int]) -> Image:
+def fitted(image: Any, size: tuple[int, int]) -> Image:
+    """An image made smaller if it exceeds (columns, rows)."""
     import cv2
 
     rows, columns = image.shape[:2]

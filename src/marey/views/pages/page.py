@@ -222,7 +222,7 @@ def _escaped(text: str) -> str:
 
 
 def _filled(template: str, values: dict[str, str]) -> str:
-    """Each `{name}` of the template once; what is filled in is not looked at again."""
+    """Each `{name}` of the template once; what is filled in is not searched again."""
     pieces: list[str] = []
     for part in template.split("{"):
         name, closed, rest = part.partition("}")

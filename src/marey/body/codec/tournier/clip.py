@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import Array, FloatArray, as_slice, assign, checked
+from marey._arrays import Array, FloatArray, as_slice, assign, checked, derived
 from marey.body.anatomy import EndEffector
 from marey.body.clip_header import Headed, Header, whole
 from marey.body.motion import Motion
@@ -97,10 +97,7 @@ class TournierClip(Headed):
             curves=tuple(checked("curve", curve, (length, 3)) for curve, length in curves),
         )
 
-    @property
-    def modes(self) -> int:
-        """Number of geodesics of the pose model."""
-        return len(self.directions)
+    modes = derived(len, "directions", "Number of geodesics of the pose model.")
 
     @property
     def ratio(self) -> float:
