@@ -59,6 +59,8 @@ COMMANDS = {
     "body restyle": "Replay a clip in the timing, and the style if wanted, of another clip.",
     "body limits": "Learn how far joints turn: the smallest ellipsoid around the rotations of each.",
     "body simulate": "Let go of a character: it falls, is pushed, and keeps to the poses that were learned.",
+    "body puppet": "Play a clip as a puppet that reacts to pushes, balls, the floor and handles.",
+    "body balance": "Stand from a frame of a clip on, by internal forces alone.",
     "body stream": "Let characters move for ever in the manner of one clip.",
     "body compress": "Store a clip in a few kilobytes, within an error you choose.",
     "body decompress": "Get a compressed clip back, whole or in part.",
