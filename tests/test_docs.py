@@ -34,6 +34,7 @@ METHODS = (
     "crowd-animation",
     "crowd-editing",
     "crowd-simulation",
+    "crowd-direction",
     "crowd-dataset",
     "surface-sequences",
     "surface-distances",

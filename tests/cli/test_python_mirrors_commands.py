@@ -35,6 +35,8 @@ OTHERWISE = {
     "seed": "rng",
     "no_limits": "limits",
     "no_plant": "plant",
+    "body balance method": "settings",
+    "body balance push": "events",
     "body compress levels": "dropped_levels",
     "body decompress up": None,  # of the file written
     "body decompress unit": None,
@@ -45,6 +47,9 @@ OTHERWISE = {
     "body fill example": "examples",
     "body fit root_motion": "root",
     "body ik max_error": None,  # of the file written
+    "body puppet handle": "events",
+    "body puppet method": "settings",
+    "body puppet push": "events",
     "body reconstruct noise": "settings",
     "body reconstruct truth": None,  # what it is compared with
     "body reconstruct map": "trackers",
@@ -75,6 +80,8 @@ OTHERWISE = {
     "crowd dataset people": "scene",
     "crowd dataset hold": "scene",
     "crowd dataset camera": "views",
+    "crowd direct people": "scene",
+    "crowd direct write": None,  # marey.io.direction_json
     "crowd edit max_error": None,  # of the file written
     "crowd evaluate line": "lines",
     "crowd evaluate loop": "loops",

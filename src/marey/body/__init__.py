@@ -4,6 +4,8 @@ from marey.body import feet, kinematics
 from marey.body.chain import chain
 from marey.body.clean import CleanReport, clean
 from marey.body.codec import CompressedMotion, compress, decompress
+from marey.body.control.balance import balance
+from marey.body.control.puppet import puppet
 from marey.body.drive import drive
 from marey.body.dynamics import MotionModel
 from marey.body.fill import fill
@@ -43,6 +45,7 @@ __all__ = [
     "TimedReach",
     "Trackers",
     "VaryResult",
+    "balance",
     "chain",
     "clean",
     "compress",
@@ -60,6 +63,7 @@ __all__ = [
     "kinematics",
     "learn",
     "particles",
+    "puppet",
     "reconstruct",
     "restyle",
     "retarget",

@@ -7,8 +7,8 @@ from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 
 
-def _push(text: str) -> tuple[str, float, list[float]]:
-    """Joint, seconds and impulse of `JOINT@T=IX,IY,IZ`."""
+def timed(text: str) -> tuple[str, float, list[float]]:
+    """Joint, seconds and three numbers of `JOINT@T=IX,IY,IZ`."""
     joint, at, rest = text.partition("@")
     time, _, values = rest.partition("=")
     found = [float(value) for value in values.split(",")]
@@ -32,7 +32,7 @@ Thrown = Annotated[
     Parsed(_ball, "write it as JOINT@T=VX,VY,VZ[,KG[,RADIUS]], velocity in m/s"),
 ]
 Blow = Annotated[
-    tuple[str, float, list[float]], Parsed(_push, "write it as JOINT@T=IX,IY,IZ, impulse in N·s")
+    tuple[str, float, list[float]], Parsed(timed, "write it as JOINT@T=IX,IY,IZ, impulse in N·s")
 ]
 
 

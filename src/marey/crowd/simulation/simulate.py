@@ -164,7 +164,7 @@ class Simulation:
             _check_resumable(resume, scene, self.frame_rate)
             self.parameters, self.seed = resume.parameters, resume.seed
         kind = self.parameters.kind
-        people = _pedestrians(scene, self.seed, kind) if resume is None else resume.state.people
+        people = pedestrians_of(scene, self.seed, kind) if resume is None else resume.state.people
         self.simulator = _simulator(scene, people, self.parameters, self.seed)
         self.person_steps = 0
         if resume is None:
@@ -250,8 +250,8 @@ def _simulator(scene: Scene, people: Pedestrians, parameters: Parameters, seed: 
     )
 
 
-def _pedestrians(scene: Scene, seed: int, kind: str) -> Pedestrians:
-    """Everybody at the start, group after group."""
+def pedestrians_of(scene: Scene, seed: int, kind: str) -> Pedestrians:
+    """The people of a scene at the start, group after group."""
     walls = edges(scene.obstacles)
     groups = []
     for number, group in enumerate(scene.groups):

@@ -14,7 +14,9 @@ from typing import Any
 HOMES = {
     "motion": ("aligned_clips", "before_and_after", "credible_bands", "curves", "trajectory"),
     "models": ("mode_variance", "pose_modes", "pose_sweep", "process_model", "sweep_frames"),
-    "crowd": ("contact_sheet", "crowd_paths", "crowd_streaks", "footage_clip", "scene_plan", "tracks"),
+    "crowd": (
+        "contact_sheet", "crowd_paths", "crowd_streaks", "directed", "footage_clip", "scene_plan", "tracks",
+    ),
     "surface": (
         "InBetweens", "agreement", "blend_paths", "distance_map", "draw_in_betweens", "graph_picture",
         "in_between_clip", "in_between_rows", "path_from_above", "timeline", "warp_path",

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import AnyArray
+from marey.crowd.direct import DirectResult
 from marey.crowd.fields import Footage
 from marey.crowd.scenes import Scene
 from marey.crowd.simulation.routes import desired_directions
@@ -165,6 +166,40 @@ def crowd_paths(crowd: SimulatedCrowd, size: tuple[int, int] = (1280, 720)) -> F
     figure = tracks(crowd.tracks, size=size)
     with style.house_style():
         _walls(figure.axes[0], crowd.scene)
+    return figure
+
+
+def directed(found: DirectResult, size: tuple[int, int] = (1280, 720)) -> Figure:
+    """A crowd without control and with it, at the last time that something is asked for, and the cost."""
+    scenario, rate = found.scenario, found.tracks.frame_rate
+    asked = [one.t for one in scenario.constraints.constraints]  # type: ignore[attr-defined]
+    frame = round(rate * max(t if isinstance(t, int | float) else t[-1] for t in asked))
+    goals, radius = np.asarray(scenario.people.goal), scenario.people.radius
+    everywhere = np.concatenate([found.free.positions[frame], found.tracks.positions[frame]])
+    low, high = everywhere.min(axis=0) - 2, everywhere.max(axis=0) + 2
+    wide = high[0] - low[0] > high[1] - low[1]
+    with style.figure(size) as figure:
+        from matplotlib.patches import Circle
+
+        panels = figure.subplot_mosaic(
+            [["free", "cost"], ["directed", "cost"]] if wide else [["free", "directed", "cost"]],
+            width_ratios=(3, 1) if wide else (2, 2, 1),
+        )
+        for title, shown in (("free", found.free), ("directed", found.tracks)):
+            axes = panels[title]
+            _walls(axes, scenario.scene)
+            for person, path in enumerate(shown.positions[: frame + 1].transpose(1, 0, 2)):
+                colour = style.PALETTE[int(goals[person]) % len(style.PALETTE)]
+                axes.plot(*path.T, color=colour, linewidth=0.5, alpha=0.35, zorder=2)
+                axes.add_patch(Circle(tuple(path[-1]), radius[person], color=colour, linewidth=0, zorder=3))
+            axes.set(
+                xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal", xlabel="x, m", ylabel="y, m"
+            )
+            axes.set_title(f"{title}, {frame / rate:g} s")
+        panels["cost"].plot(found.report.costs)
+        panels["cost"].set(xlabel="iteration", title="cost", yscale="log")
+        for axis in (panels["cost"].yaxis.set_major_formatter, panels["cost"].yaxis.set_minor_formatter):
+            axis("{x:g}")
     return figure
 
 

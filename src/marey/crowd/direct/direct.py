@@ -1,0 +1,325 @@
+"""A crowd that meets constraints by the least deviation from its model of walking: `marey crowd direct`.
+
+Courty 2013, section 7.2. The best of a few structured starts is refined: free walking, the wanted field as
+desired velocity, every group leaning to one side. Shooting and collocation race for some iterations, and the
+one that is ahead goes on; the report says which. The tracks are a run of the model under the controls found.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from marey._arrays import Array, FloatArray, IntArray
+from marey._random import Rng, as_generator
+from marey._report import Report, Result
+from marey._work import Progress
+from marey.crowd.direct.constraints import TYPES, Constraint, Constraints, Formation, Setting, Velocity
+from marey.crowd.direct.model import CrowdModel
+from marey.crowd.direct.presets import PRESETS, Scenario, preset
+from marey.crowd.direct.solvers import (
+    Collocation,
+    Ensemble,
+    Shooting,
+    Solution,
+    Task,
+    Unknowns,
+    minimise,
+    published,
+)
+from marey.crowd.direct.terms import OnGrid, Term
+from marey.crowd.evaluation.pedestrians import overlaps
+from marey.crowd.polygons import rectangle
+from marey.crowd.scenes import Scene
+from marey.crowd.scenes import preset as scene_preset
+from marey.crowd.simulation.simulate import pedestrians_of
+from marey.crowd.tracks import Tracks
+from marey.errors import InputError
+
+METHODS = ("auto", "shooting", "collocation", "process1", "process2")
+
+
+@dataclass(frozen=True)
+class DirectSettings:
+    """Numbers of the search.
+
+    Attributes:
+        knot: seconds between the knots of controls, for shooting.
+        race: share of the iterations after which the better method goes on.
+        leans: m/s² by which groups are pushed to their right, or left, in some of the starts.
+        lean_from, lean_until: when, as shares of the time of the first constraint.
+        spread: metres by which starts of an ensemble differ.
+        stand: seconds before a formation from which those who should stand no longer want to walk.
+    """
+
+    knot: float = 0.5
+    race: float = 0.1
+    leans: tuple[float, ...] = (0.06, 0.12, 0.24)
+    lean_from: float = 0.125
+    lean_until: float = 0.55
+    spread: float = 0.02
+    stand: float = 3.0
+
+
+SETTINGS = DirectSettings()
+
+
+@dataclass(frozen=True)
+class DirectReport(Report):
+    """How well a crowd does what it should.
+
+    Attributes:
+        iterations: Of the method that won, and of those before it.
+        seconds: Of computing.
+        method: "shooting", "collocation", "process1" or "process2".
+        start: What was refined: "free", "field", or groups that lean to their "right 0.06", "left 0.12", …
+        constraints: Type, `error`, its unit, and the errors of free walking and of the start alone.
+        overlap_max_m: The deepest overlap of two bodies.
+        control_rms: m/s², over all people and times.
+        control_rms_max: m/s², of the person who is controlled most.
+        speed_max: m/s.
+        costs: After each iteration of the method that won.
+    """
+
+    iterations: int
+    seconds: float
+    method: str
+    start: str
+    constraints: list[dict[str, Any]]
+    overlap_max_m: float
+    control_rms: float
+    control_rms_max: float
+    speed_max: float
+    costs: tuple[float, ...]
+    interrupted: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class DirectResult(Result):
+    """A directed crowd.
+
+    Attributes:
+        tracks: Of all people, a frame a step.
+        controls: `(steps, people, 2)`, m/s².
+        scenario: Scene, people and constraints.
+        free: Tracks without control.
+        report: What was measured.
+    """
+
+    tracks: Tracks
+    controls: FloatArray
+    scenario: Scenario
+    free: Tracks
+    report: DirectReport
+
+
+def direct(
+    scene: Scene | Scenario | str,
+    constraints: Constraints | None = None,
+    *,
+    method: str = "auto",
+    iterations: int = 400,
+    runs: int = 1,
+    start: Tracks | None = None,
+    rng: Rng = 0,
+    progress: Progress | None = None,
+) -> DirectResult:
+    """Make a crowd do what constraints say.
+
+    Args:
+        scene: A scene, a preset, or the name of either.
+        constraints: What people should do; a preset has its own.
+        method: "auto"; "shooting"; "collocation"; or "process1", "process2", as published.
+        iterations: The most.
+        runs: Starts that differ by some centimetres, whose mean cost is minimised (shooting).
+        start: Tracks of an earlier result to go on from.
+        rng: Seed or generator, of people and starts.
+        progress: Called with the iterations done and the most there may be.
+
+    >>> from marey.crowd.direct import Constraints, State
+    >>> there = Constraints(8.0, (State([0], 8.0, [[9.0, 2.0]]),))
+    >>> found = direct("rendezvous", there, iterations=20)
+    >>> found.report.constraints[0]["error"] < found.report.constraints[0]["free"]
+    True
+    """
+    if method not in METHODS:
+        raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
+    random = as_generator(rng)
+    scenario = _scenario(scene, constraints, random)
+    task, setting = _task(scenario)
+    began, free = time.perf_counter(), task.model.run(np.zeros(task.shape))
+    watch = _Watch(progress, iterations)
+    starts = (
+        _starts(task, setting, scenario)
+        if start is None
+        else {"given": _controls_of(task.model, start, task.steps)}
+    )
+    costs = {name: task.cost(controls) for name, controls in starts.items()}
+    chosen = min(costs, key=lambda name: costs[name])
+    solution, won = _solved(task, starts[chosen], method, iterations, runs, random, watch)
+    positions, velocities = task.model.run(solution.controls)
+    ids = np.arange(task.model.count)
+    tracks, before = (
+        Tracks(one, 1.0 / task.model.dt, ids, name=scenario.scene.name) for one in (positions, free[0])
+    )
+    began_with = task.model.run(starts[chosen])
+    each = np.sqrt((solution.controls**2).sum(axis=2).mean(axis=0))
+    report = DirectReport(
+        iterations=watch.done,
+        seconds=round(time.perf_counter() - began, 2),
+        method=won,
+        start=chosen,
+        constraints=[
+            _told(one, terms, (positions, velocities), free, began_with)
+            for one, terms in zip(scenario.constraints.constraints, _terms(scenario, setting), strict=True)
+        ],
+        overlap_max_m=round(overlaps(tracks, task.model.people.radius, tolerance=1.0).deepest, 4),
+        control_rms=round(float(np.sqrt((solution.controls**2).sum(axis=2).mean())), 4),
+        control_rms_max=round(float(each.max()), 4),
+        speed_max=round(float(np.linalg.norm(velocities, axis=2).max()), 3),
+        costs=tuple(solution.costs),
+        interrupted=solution.interrupted,
+    )
+    return DirectResult(tracks, solution.controls, scenario, before, report)
+
+
+class _Watch:
+    """Counts the iterations of all that is tried."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self.progress, self.total, self.done = progress, total, 0
+
+    def __call__(self, iteration: int, cost: float) -> None:
+        self.done += 1
+        if self.progress is not None:
+            self.progress(min(self.done, self.total), self.total)
+
+
+def _scenario(
+    scene: Scene | Scenario | str, constraints: Constraints | None, rng: np.random.Generator
+) -> Scenario:
+    if isinstance(scene, str):
+        scene = preset(scene, rng) if scene in PRESETS else scene_preset(scene)
+    if isinstance(scene, Scenario):
+        return scene if constraints is None else replace(scene, constraints=constraints)
+    if constraints is None:
+        raise InputError(f"a scene needs constraints; presets have their own: {', '.join(PRESETS)}")
+    people = pedestrians_of(scene, int(rng.integers(2**31)), "control")
+    return Scenario(scene, people, None, constraints)
+
+
+def _task(scenario: Scenario) -> tuple[Task, Setting]:
+    """What is to be solved, and what its constraints are about."""
+    asked, scene = scenario.constraints, scenario.scene
+    steps, model = round(asked.horizon / asked.dt), scenario.model
+    groups: dict[str, IntArray] = {}
+    for number, group in enumerate(scene.groups):
+        members = np.flatnonzero(np.asarray(scenario.people.goal) == number)
+        groups |= {str(number): members, chr(ord("A") + number % 26): members}
+        groups[group.goal] = np.concatenate([groups.get(group.goal, members[:0]), members])
+    regions = {name: goal.area for name, goal in scene.goals.items()}
+    regions |= {"ground": rectangle(0, 0, *scene.size), **scenario.regions}
+    setting = Setting(model, np.zeros((steps + 1, model.count, 2)), groups, regions, scene.obstacles)
+    until = np.full(model.count, np.inf)
+    for one in asked.constraints:
+        if isinstance(one, Formation) and one.stand:
+            until[setting.people(one.who)] = one.t - SETTINGS.stand
+    model = model.standing(until)
+    setting = replace(setting, model=model, free=model.run(np.zeros((steps, model.count, 2)))[0])
+    terms = [term for found in _terms(scenario, setting) for term in found]
+    return Task(model, terms, steps, asked.accel_std), setting
+
+
+def _terms(scenario: Scenario, setting: Setting) -> list[list[Term]]:
+    """Of each constraint; a mistake names it."""
+    found = []
+    for number, one in enumerate(scenario.constraints.constraints):
+        try:
+            found.append(one.terms(setting))
+        except InputError as error:
+            raise InputError(f"constraint {number} ({_type(one)}): {error}") from error
+    return found
+
+
+def _type(constraint: Constraint) -> str:
+    return next(name for name, kind in TYPES.items() if type(constraint) is kind)
+
+
+def _starts(task: Task, setting: Setting, scenario: Scenario) -> dict[str, Array]:
+    """Controls to refine, by name."""
+    starts = {"free": np.zeros(task.shape)}
+    fields = [one for one in scenario.constraints.constraints if isinstance(one, Velocity)]
+    if fields:
+        starts["field"] = task.model.following(lambda places, t: fields[0].at(places, t), task.steps)
+    continuous = [term for term in task.terms if isinstance(term, OnGrid) and term.kind != "velocity"]
+    if continuous:
+        first, last = (share * continuous[0].steps[0] for share in (SETTINGS.lean_from, SETTINGS.lean_until))
+        ahead = np.array([goal.at(task.model.people.positions) for goal in task.model.goals])
+        ahead = ahead[task.model.people.goal, np.arange(task.model.count)]
+        right = np.stack([ahead[:, 1], -ahead[:, 0]], axis=1)
+        for lean in (*SETTINGS.leans, *(-one for one in SETTINGS.leans)):
+            name = f"{'right' if lean > 0 else 'left'} {abs(lean):g}"
+            starts[name] = np.zeros(task.shape)
+            starts[name][int(first) : int(last)] = lean * right
+    return starts
+
+
+def _solved(
+    task: Task, start: Array, method: str, iterations: int, runs: int, rng: np.random.Generator, watch: _Watch
+) -> tuple[Solution, str]:
+    """The best controls from a start, and the method that found them."""
+    if method in ("process1", "process2"):
+        return published(task, iterations, watch, inner=int(method == "process2")), method
+    if runs > 1 and method != "shooting":
+        raise InputError("runs: several starts are solved by shooting; give method='shooting'")
+    shooting: Unknowns = Shooting(task, SETTINGS.knot)
+    if runs > 1:
+        people = task.model.people
+        moved = [rng.normal(0.0, SETTINGS.spread, people.positions.shape) * (n > 0) for n in range(runs)]
+        models = [
+            replace(task.model, people=replace(people, positions=people.positions + one)) for one in moved
+        ]
+        shooting = Ensemble([Shooting(replace(task, model=model), SETTINGS.knot) for model in models])
+    ways: dict[str, Unknowns] = {
+        "shooting": shooting,
+        "collocation": Collocation(task, task.model.run(start)),
+    }
+    tried = {}
+    for name in ways if method == "auto" else (method,):
+        heat = max(8, round(SETTINGS.race * iterations)) if method == "auto" else iterations
+        tried[name] = minimise(ways[name], start, heat, watch)
+        if tried[name].interrupted:
+            break
+    won = min(tried, key=lambda name: task.cost(tried[name].controls))
+    solution = tried[won]
+    if method == "auto" and not any(one.interrupted for one in tried.values()):
+        rest = minimise(ways[won], solution.controls, max(iterations - watch.done, 1), watch)
+        solution = Solution(rest.controls, solution.costs + rest.costs[1:], rest.interrupted)
+    solution.interrupted = any(one.interrupted for one in (*tried.values(), solution))
+    return solution, won
+
+
+def _controls_of(model: CrowdModel, tracks: Tracks, steps: int) -> Array:
+    """The controls under which people walk along tracks."""
+    if tracks.agents != model.count or tracks.frames < steps + 1 or not tracks.present[: steps + 1].all():
+        raise InputError(
+            f"start: {tracks.agents} people in {tracks.frames} frames; needed are tracks of a run of these "
+            f"{model.count} people in {steps + 1} frames"
+        )
+    positions = np.asarray(tracks.positions[: steps + 1], dtype=np.float64)
+    moved = np.diff(positions, axis=0) / model.dt
+    velocities = np.concatenate([np.asarray(model.people.velocities)[None], moved])
+    wanted = np.diff(velocities, axis=0) / model.dt + model.friction * velocities[:-1]
+    return model.needed_controls(positions, wanted)
+
+
+def _told(constraint: Constraint, terms: Sequence[Term], *runs: tuple[Array, Array]) -> dict[str, Any]:
+    """Errors of the result, of free walking and of the start."""
+    found, free, start = (round(max(term.error(*run) for term in terms), 4) for run in runs)
+    told = {"type": _type(constraint), "error": found, "unit": constraint.unit, "free": free, "start": start}
+    grids = [term for term in terms if isinstance(term, OnGrid) and term.coverage]
+    return told | ({"covered": round(grids[0].error(*runs[0], covered=True), 4)} if grids else {})

@@ -1,0 +1,162 @@
+"""The crowd that is controlled: its model of walking, run under controls, and derivatives of what it does.
+
+Controls are accelerations added to those of the smooth social forces (Courty 2013, section 7.2.1); positions
+follow velocities, so the only thing that a control can do is push. Time is discrete: velocities first, then
+positions with the new velocities. The derivatives are those of the discrete model. Cost: about 0.1 µs a
+person and step of a run, twice that backwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from marey import _work
+from marey._arrays import Array, checked
+from marey.crowd.polygons import WallIndex, edges, wall_index
+from marey.crowd.scenes import Scene
+from marey.crowd.simulation.pedestrians import Parameters, Pedestrians
+from marey.crowd.simulation.routes import DirectionField, desired_directions, flattened
+
+REACH = 2.0
+"""Metres beyond which forces are left out, as published; they are below 1e-4 N there."""
+
+
+@dataclass(frozen=True, eq=False)
+class CrowdModel:
+    """People, where they want to go, and the walls between.
+
+    Attributes:
+        people: At the start; `goal` counts in `goals`.
+        goals: Directions to each goal.
+        walls: Near which people are pushed away.
+        until: `(people,)`, seconds after which a person wants to stand; inf: never.
+        dt: Seconds of a step; at most 0.05, or bodies run through each other in jams.
+        strength: Newtons of the repulsion at touch.
+        range: Metres over which it falls by e.
+
+    >>> two = Pedestrians([[0, 0], [3, 0]], radius=0.3, mass=70, response_time=0.5, desired_speed=1)
+    >>> model = CrowdModel.of(two, [DirectionField.constant(1, 0)])
+    >>> model.run(np.zeros((200, 2, 2)))[1][-1].round(3).tolist()
+    [[1.0, 0.0], [1.0, 0.0]]
+    """
+
+    people: Pedestrians
+    goals: tuple[DirectionField, ...]
+    walls: WallIndex
+    until: Array
+    dt: float = 0.05
+    strength: float = Parameters.control().people.strength
+    range: float = Parameters.control().people.range
+
+    @classmethod
+    def of(
+        cls,
+        people: Pedestrians,
+        goals: Sequence[DirectionField],
+        *,
+        walls: ArrayLike | None = None,
+        until: ArrayLike = np.inf,
+        dt: float = 0.05,
+    ) -> CrowdModel:
+        """From walls `(walls, 4)`; `until` is one number or one a person."""
+        ends = np.broadcast_to(np.asarray(until, dtype=np.float64), people.count)
+        return cls(people, tuple(goals), wall_index(walls, REACH), ends, dt)
+
+    @classmethod
+    def of_scene(cls, scene: Scene, people: Pedestrians, *, dt: float = 0.05) -> CrowdModel:
+        """People of a scene, whose goals are those of its groups; they want to walk after its rest."""
+        fields = {group.goal: desired_directions(scene, group.goal) for group in scene.groups}
+        goals = [fields[group.goal] for group in scene.groups]
+        return cls.of(people, goals, walls=edges(scene.obstacles), dt=dt)
+
+    @property
+    def count(self) -> int:
+        """Number of people."""
+        return self.people.count
+
+    def standing(self, until: ArrayLike) -> CrowdModel:
+        """The model with other times after which people want to stand."""
+        return replace(self, until=np.broadcast_to(np.asarray(until, dtype=np.float64), self.count))
+
+    def run(self, controls: ArrayLike) -> tuple[Array, Array]:
+        """Positions and velocities `(steps + 1, people, 2)` under accelerations `(steps, people, 2)`."""
+        from marey.crowd.direct import _kernels
+
+        given = checked("controls", controls, (None, self.count, 2))
+        positions, velocities = np.empty((2, len(given) + 1, self.count, 2))
+        positions[0], velocities[0] = self.people.positions, self.people.velocities
+        _kernels.run(positions, velocities, given, *self._constants)
+        return positions, velocities
+
+    def following(self, wanted: Callable[[Array, float], Array], steps: int) -> Array:
+        """Controls `(steps, people, 2)` with which `wanted` of places and time is the desired velocity."""
+        from marey.crowd.direct import _kernels
+
+        dt, traits, goals, constants, walls = self._constants
+        y, u = np.array(self.people.positions), np.array(self.people.velocities)
+        controls, force = np.empty((steps, self.count, 2)), np.empty_like(y)
+        alone = (traits, goals, (0.0, *constants[1:]), wall_index(None, REACH))
+        for n in range(steps):
+            _kernels.accelerations(y, n * dt, *alone, force)
+            controls[n] = self.friction * wanted(y, n * dt) - force
+            _kernels.accelerations(y, n * dt, traits, goals, constants, walls, force)
+            u = u + dt * (force - self.friction * u + controls[n])
+            y = y + dt * u
+        return controls
+
+    def tangent(self, positions: Array, controls: Array) -> tuple[Array, Array]:
+        """How positions and velocities change, linearised about a run, under small controls."""
+        from marey.crowd.direct import _kernels
+
+        dy, du = np.zeros((2, *positions.shape))
+        _kernels.tangent(positions, dy, du, controls, *self._constants)
+        return dy, du
+
+    def sweep(self, positions: Array, by_positions: Array, by_velocities: Array) -> Array:
+        """Derivatives by the controls of a run from those by positions and velocities, which are used up."""
+        from marey.crowd.direct import _kernels
+
+        result = np.empty((len(positions) - 1, self.count, 2))
+        _kernels.sweep(positions, by_positions, by_velocities, *self._constants, result)
+        return result
+
+    def needed_controls(self, positions: Array, wanted: Array) -> Array:
+        """Controls `(steps, people, 2)` for `wanted` accelerations, friction apart, at positions."""
+        from marey.crowd.direct import _kernels
+
+        result = np.empty_like(wanted)
+
+        def part(first: int, last: int) -> None:
+            _kernels.needed_controls(positions, wanted, first, last, *self._constants, result)
+
+        _work.spread(part, len(wanted), least=64)
+        return result
+
+    def pull_frames(self, positions: Array, by_controls: Array, by_positions: Array) -> None:
+        """Add to derivatives by positions what those by :meth:`needed_controls` make of them."""
+        from marey.crowd.direct import _kernels
+
+        def part(first: int, last: int) -> None:
+            _kernels.pull_frames(positions, by_controls, first, last, *self._constants, by_positions)
+
+        _work.spread(part, len(by_controls), least=64)
+
+    @property
+    def friction(self) -> Array:
+        """1 / response time, `(people, 1)`, 1/s."""
+        return 1.0 / self.people.response_time[:, None]
+
+    @property
+    def _constants(self) -> tuple[Any, ...]:
+        people = self.people
+        traits = np.column_stack(
+            [1.0 / people.mass, 1.0 / people.response_time, people.desired_speed, people.radius, people.goal,
+             self.until]
+        )  # fmt: skip
+        vectors, heads = flattened(list(self.goals))
+        return self.dt, traits, (heads, vectors), (self.strength, self.range, REACH), self.walls

@@ -1,0 +1,292 @@
+"""The least controls that make a crowd do what it should: four ways to find them.
+
+All minimise the same cost, ½ ∫ |ε|² / σ² dt of the controls plus half the squared residuals of the terms.
+
+- Shooting: ε at knots, linear between; the crowd is run from its start. For few contacts.
+- Collocation: the unknown is the trajectory, by its accelerations before the forces; ε is what the model
+  lacks. Gradients do not pass through the chaotic interaction, so crossing groups are solved, too.
+- Ensemble: one ε for several starts, and the mean of their costs.
+- The published processes 1 and 2 (Courty 2013, section 7.2.2), steps of fixed size on the data term alone,
+  for comparison.
+
+Cost: an iteration is about one run forwards and one backwards; collocation evaluates all frames in parallel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from marey._arrays import Array
+from marey.crowd.direct.model import CrowdModel
+from marey.crowd.direct.terms import Term, cost_and_forces
+
+CORRECTIONS = 20
+"""Pairs of steps and gradients by which L-BFGS approximates the Hessian."""
+Watch = Callable[[int, float], None]
+"""Called with the iterations done and the cost."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is to be solved.
+
+    Attributes:
+        model: The crowd.
+        terms: What it should do.
+        steps: Of the run.
+        std: Of controls, m/s².
+    """
+
+    model: CrowdModel
+    terms: list[Term]
+    steps: int
+    std: float = 0.3
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Of the controls."""
+        return self.steps, self.model.count, 2
+
+    def cost(self, controls: Array) -> float:
+        """Of controls `(steps, people, 2)`."""
+        return self.effort(controls) + cost_and_forces(self.terms, *self.model.run(controls))[0]
+
+    def effort(self, controls: Array) -> float:
+        """Of the controls alone."""
+        return float(0.5 * self.model.dt * (controls**2).sum() / self.std**2)
+
+
+class Unknowns(Protocol):
+    """A parametrisation of controls by white numbers."""
+
+    @property
+    def size(self) -> int:
+        """How many numbers."""
+
+    def evaluate(self, white: Array) -> tuple[float, Array]:
+        """Cost and its gradient."""
+
+    def controls(self, white: Array) -> Array:
+        """Controls `(steps, people, 2)`."""
+
+    def white(self, controls: Array) -> Array:
+        """The numbers whose controls come nearest."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shooting:
+    """Controls at knots `knot` seconds apart."""
+
+    task: Task
+    knot: float = 0.5
+
+    @cached_property
+    def _hats(self) -> Array:
+        """Weight of each knot at each step, `(steps, knots)`."""
+        times = np.arange(self.task.steps) * self.task.model.dt / self.knot
+        knots = int(np.ceil(times[-1])) + 1
+        return np.asarray(np.maximum(0.0, 1.0 - np.abs(times[:, None] - np.arange(knots))))
+
+    @cached_property
+    def _unit(self) -> float:
+        return self.task.std / float(np.sqrt(max(self.knot, self.task.model.dt)))
+
+    @property
+    def size(self) -> int:
+        return int(self._hats.shape[1]) * 2 * self.task.model.count
+
+    def controls(self, white: Array) -> Array:
+        return np.asarray(self._unit * (self._hats @ white.reshape(self._hats.shape[1], -1))).reshape(
+            self.task.shape
+        )
+
+    def white(self, controls: Array) -> Array:
+        flat = controls.reshape(len(controls), -1)
+        return np.asarray(np.linalg.lstsq(self._unit * self._hats, flat, rcond=None)[0].ravel())
+
+    def evaluate(self, white: Array) -> tuple[float, Array]:
+        positions, velocities = self.task.model.run(self.controls(white))
+        cost, by_y, by_u = cost_and_forces(self.task.terms, positions, velocities)
+        pulled = self.task.model.sweep(positions, by_y, by_u).reshape(self.task.steps, -1)
+        return cost + 0.5 * float(white @ white), white + self._unit * (self._hats.T @ pulled).ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class Collocation:
+    """Accelerations before forces, relative to those of a trajectory that is known.
+
+    Attributes:
+        task: What is solved.
+        base: Positions and velocities `(steps + 1, people, 2)` that zeros stand for.
+    """
+
+    task: Task
+    base: tuple[Array, Array]
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.task.shape))
+
+    @cached_property
+    def _unit(self) -> float:
+        return self.task.std / float(np.sqrt(self.task.model.dt))
+
+    @cached_property
+    def _based(self) -> Array:
+        velocities, model = self.base[1], self.task.model
+        return np.asarray(np.diff(velocities, axis=0) / model.dt + model.friction * velocities[:-1])
+
+    def _trajectory(self, wanted: Array) -> tuple[Array, Array]:
+        """Positions and velocities of accelerations before forces: a linear function of them."""
+        model, dt = self.task.model, self.task.model.dt
+        positions, velocities = np.empty((2, self.task.steps + 1, model.count, 2))
+        positions[0], velocities[0] = model.people.positions, model.people.velocities
+        keep = 1.0 - dt * model.friction
+        for n in range(self.task.steps):
+            velocities[n + 1] = keep * velocities[n] + dt * wanted[n]
+        np.cumsum(dt * velocities[1:], axis=0, out=positions[1:])
+        positions[1:] += positions[0]
+        return positions, velocities
+
+    def controls(self, white: Array) -> Array:
+        wanted = self._based + self._unit * white.reshape(self.task.shape)
+        return self.task.model.needed_controls(self._trajectory(wanted)[0], wanted)
+
+    def white(self, controls: Array) -> Array:
+        _, velocities = self.task.model.run(controls)
+        wanted = replace(self, base=(velocities, velocities))._based
+        return np.asarray(((wanted - self._based) / self._unit).ravel())
+
+    def evaluate(self, white: Array) -> tuple[float, Array]:
+        model, dt = self.task.model, self.task.model.dt
+        wanted = self._based + self._unit * white.reshape(self.task.shape)
+        positions, velocities = self._trajectory(wanted)
+        lacking = model.needed_controls(positions, wanted)
+        cost, by_y, by_u = cost_and_forces(self.task.terms, positions, velocities)
+        by_controls = lacking / self._unit**2
+        model.pull_frames(positions, by_controls, by_y)
+        # Backwards through the linear trajectory: first positions, then velocities.
+        by_u[1:] += dt * np.cumsum(by_y[:0:-1], axis=0)[::-1]
+        keep = 1.0 - dt * model.friction
+        for n in range(self.task.steps - 1, -1, -1):
+            by_u[n] += keep * by_u[n + 1]
+        gradient = self._unit * (dt * by_u[1:] + by_controls)
+        return cost + self.task.effort(lacking), gradient.ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """The mean cost of several tasks under the same controls."""
+
+    members: Sequence[Shooting]
+
+    @property
+    def size(self) -> int:
+        return self.members[0].size
+
+    def controls(self, white: Array) -> Array:
+        return self.members[0].controls(white)
+
+    def white(self, controls: Array) -> Array:
+        return self.members[0].white(controls)
+
+    def evaluate(self, white: Array) -> tuple[float, Array]:
+        from marey import _work
+
+        found = _work.map(lambda one: one.evaluate(white), self.members)
+        return float(np.mean([cost for cost, _ in found])), np.mean([slope for _, slope in found], axis=0)
+
+
+@dataclass
+class Solution:
+    """What a solver found.
+
+    Attributes:
+        controls: `(steps, people, 2)`, m/s².
+        costs: After each iteration, the first before any.
+        interrupted: Whether the user stopped it; the controls are the best until then.
+    """
+
+    controls: Array
+    costs: list[float] = field(default_factory=list)
+    interrupted: bool = False
+
+    @property
+    def iterations(self) -> int:
+        """How many were done."""
+        return max(len(self.costs) - 1, 0)
+
+
+def minimise(unknowns: Unknowns, start: Array, iterations: int, watch: Watch) -> Solution:
+    """L-BFGS from controls `start`; an interruption keeps the best so far."""
+    from scipy.optimize import minimize
+
+    best = white = unknowns.white(start)
+    costs: list[float] = []
+
+    def note(intermediate_result: object) -> None:
+        nonlocal best
+        best = np.array(intermediate_result.x)  # type: ignore[attr-defined]
+        costs.append(float(intermediate_result.fun))  # type: ignore[attr-defined]
+        watch(len(costs) - 1, costs[-1])
+
+    def evaluated(x: Array) -> tuple[float, Array]:
+        cost, slope = unknowns.evaluate(x)
+        if not costs:
+            costs.append(cost)
+        return cost, slope
+
+    interrupted = False
+    try:
+        found = minimize(
+            evaluated, white, jac=True, method="L-BFGS-B", callback=note, options={"maxiter": iterations,
+            "maxfun": 3 * iterations, "maxcor": CORRECTIONS, "ftol": 1e-9, "gtol": 1e-9},
+        )  # fmt: skip
+        best = found.x
+    except KeyboardInterrupt:
+        interrupted = True
+    return Solution(unknowns.controls(best), costs, interrupted)
+
+
+def published(task: Task, iterations: int, watch: Watch, *, inner: int = 1, step: float = 1.0) -> Solution:
+    """Processes 1 and 2 of Courty 2013, section 7.2.2: ε grows by Q λ, halved steps where the cost rises.
+
+    Args:
+        task: What is solved.
+        iterations: Passes backwards.
+        watch: Called after each.
+        inner: Passes before the crowd is run again (process 2); 0: never (process 1), so that the trajectory
+            is the sum of linearised changes.
+        step: Factor of Q λ at first; 1 as published diverges unless controls are trusted little.
+    """
+    model = task.model
+    controls = np.zeros(task.shape)
+    positions, velocities = model.run(controls)
+    gain = task.std**2 / model.dt
+    solution = Solution(controls, [cost_and_forces(task.terms, positions, velocities)[0]])
+    for number in range(iterations):
+        cost, by_y, by_u = cost_and_forces(task.terms, positions, velocities)
+        change = -gain * model.sweep(positions, by_y, by_u)
+        linear = model.tangent(positions, change)
+        for _ in range(30):
+            tried = controls + step * change
+            if inner and (number + 1) % inner == 0:
+                reached = model.run(tried)
+            else:
+                reached = positions + step * linear[0], velocities + step * linear[1]
+            after = cost_and_forces(task.terms, *reached)[0]
+            if after < cost:
+                break
+            step *= 0.5
+        else:
+            break
+        controls, (positions, velocities) = tried, reached
+        solution.controls = controls
+        solution.costs.append(after)
+        watch(number + 1, after)
+    return solution
