@@ -56,7 +56,7 @@ def controls(model: CrowdModel, seed: int) -> np.ndarray:
 def test_accelerations_are_the_published_forces_over_the_mass() -> None:
     people = random_pedestrians(6, positions=np.random.default_rng(2).uniform(0, 2.5, (6, 2)), kind="control")
     model = CrowdModel.of(people, [])
-    acceleration = -model.needed_controls(people.positions[None], np.zeros((1, 6, 2)))[0]
+    acceleration = -model.needed_controls(np.array(people.positions)[None], np.zeros((1, 6, 2)))[0]
     for i in range(6):
         force = np.zeros(2)
         for j in range(6):

@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 
 from marey._arrays import Array
-from marey.crowd.direct.model import CrowdModel
+from marey.crowd.direct.model import CrowdModel, Pairs
 from marey.crowd.direct.terms import Term, cost_and_forces
 
 CORRECTIONS = 20
@@ -96,6 +96,10 @@ class Shooting:
     def _unit(self) -> float:
         return self.task.std / float(np.sqrt(max(self.knot, self.task.model.dt)))
 
+    @cached_property
+    def _memory(self) -> list[Pairs]:
+        return []
+
     @property
     def size(self) -> int:
         return int(self._hats.shape[1]) * 2 * self.task.model.count
@@ -110,9 +114,10 @@ class Shooting:
         return np.asarray(np.linalg.lstsq(self._unit * self._hats, flat, rcond=None)[0].ravel())
 
     def evaluate(self, white: Array) -> tuple[float, Array]:
-        positions, velocities = self.task.model.run(self.controls(white))
+        positions, velocities, pairs = self.task.model.run_and_keep(self.controls(white), *self._memory)
+        self._memory[:] = [pairs]
         cost, by_y, by_u = cost_and_forces(self.task.terms, positions, velocities)
-        pulled = self.task.model.sweep(positions, by_y, by_u).reshape(self.task.steps, -1)
+        pulled = self.task.model.sweep(positions, by_y, by_u, pairs).reshape(self.task.steps, -1)
         return cost + 0.5 * float(white @ white), white + self._unit * (self._hats.T @ pulled).ravel()
 
 
@@ -141,21 +146,9 @@ class Collocation:
         velocities, model = self.base[1], self.task.model
         return np.asarray(np.diff(velocities, axis=0) / model.dt + model.friction * velocities[:-1])
 
-    def _trajectory(self, wanted: Array) -> tuple[Array, Array]:
-        """Positions and velocities of accelerations before forces: a linear function of them."""
-        model, dt = self.task.model, self.task.model.dt
-        positions, velocities = np.empty((2, self.task.steps + 1, model.count, 2))
-        positions[0], velocities[0] = model.people.positions, model.people.velocities
-        keep = 1.0 - dt * model.friction
-        for n in range(self.task.steps):
-            velocities[n + 1] = keep * velocities[n] + dt * wanted[n]
-        np.cumsum(dt * velocities[1:], axis=0, out=positions[1:])
-        positions[1:] += positions[0]
-        return positions, velocities
-
     def controls(self, white: Array) -> Array:
         wanted = self._based + self._unit * white.reshape(self.task.shape)
-        return self.task.model.needed_controls(self._trajectory(wanted)[0], wanted)
+        return self.task.model.needed_controls(self.task.model.glide(wanted)[0], wanted)
 
     def white(self, controls: Array) -> Array:
         _, velocities = self.task.model.run(controls)
@@ -163,19 +156,13 @@ class Collocation:
         return np.asarray(((wanted - self._based) / self._unit).ravel())
 
     def evaluate(self, white: Array) -> tuple[float, Array]:
-        model, dt = self.task.model, self.task.model.dt
+        model = self.task.model
         wanted = self._based + self._unit * white.reshape(self.task.shape)
-        positions, velocities = self._trajectory(wanted)
-        lacking = model.needed_controls(positions, wanted)
+        positions, velocities = model.glide(wanted)
         cost, by_y, by_u = cost_and_forces(self.task.terms, positions, velocities)
-        by_controls = lacking / self._unit**2
-        model.pull_frames(positions, by_controls, by_y)
-        # Backwards through the linear trajectory: first positions, then velocities.
-        by_u[1:] += dt * np.cumsum(by_y[:0:-1], axis=0)[::-1]
-        keep = 1.0 - dt * model.friction
-        for n in range(self.task.steps - 1, -1, -1):
-            by_u[n] += keep * by_u[n + 1]
-        gradient = self._unit * (dt * by_u[1:] + by_controls)
+        gain = 1.0 / self._unit**2
+        lacking = model.needed_controls(positions, wanted, gain, by_y)
+        gradient = self._unit * (model.pull_glide(by_y, by_u) + gain * lacking)
         return cost + self.task.effort(lacking), gradient.ravel()
 
 
