@@ -19,15 +19,17 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
 
+import resource
 import sys
 import time
 
 import numpy as np
-from _ledger import record
+from _ledger import record, record_limit
 
-from marey.crowd.direct import preset
+from marey.crowd.direct import Constraints, DirectResult, Formation, direct, preset
+from marey.crowd.direct.direct import _task
 from marey.crowd.direct.model import REACH, WALL_REACH, CrowdModel
-
+from marey.crowd.direct.presets import Scenario, _block, _scenario
 from marey.crowd.direct.terms import States
 from marey.crowd.simulation.routes import flattened
 
@@ -59,7 +61,9 @@ def compared(count: int, steps: int, bar: float) -> list[str]:
         return model.sweep(positions, by_y, by_u, pairs)
 
     own = least(ours)
-    print(f"{count} people, {steps} steps: {1e3 * own:.1f} ms, {1e9 * own / count / steps:.0f} ns a person-step")
+    print(
+        f"{count} people, {steps} steps: {1e3 * own:.1f} ms, {1e9 * own / count / steps:.0f} ns a person-step"
+    )
     try:
         theirs = jax_gradient(model, term)
     except ImportError:
@@ -69,7 +73,13 @@ def compared(count: int, steps: int, bar: float) -> list[str]:
     off = np.abs(ours() - peer).max() / np.abs(peer).max()
     cost = least(lambda: theirs(controls))
     print(f"  JAX {1e3 * cost:.0f} ms ({cost / own:.0f}×); gradients differ by {off:.1e} of the largest")
-    record(f"gradient of a directed crowd, {count} people, {steps} steps", own, cost, peer="JAX scan + grad", bar=bar)
+    record(
+        f"gradient of a directed crowd, {count} people, {steps} steps",
+        own,
+        cost,
+        peer="JAX scan + grad",
+        bar=bar,
+    )
     missed = [] if cost / own >= bar else [f"{count} people: {cost / own:.0f}×"]
     return missed + ([f"{count} people: gradients differ by {off:.1e}"] if off > 1e-6 else [])
 
@@ -161,8 +171,64 @@ def jax_gradient(model: CrowdModel, term: States):
 
 
 def large() -> list[str]:
+    """A word of twelve letters by 500 people, then 1,000 people for two minutes."""
     missed = []
-    return missed
+    standing = _block((5.0, 10.0), (84, 6), 1.3)[:500]
+    word = "CHOREOGRAPHY"
+    asked = Constraints(20.0, (Formation("all", 20.0, word, height=10.0),))
+    scenario = _scenario("word", (120, 60), [standing], [(0, 1)], asked, np.random.default_rng(0))
+    seconds, found = timed(scenario)
+    off = letters_off(found, word)
+    print(
+        f"{word} by 500 people: {seconds:.0f} s, RMS of its letters "
+        + ", ".join(f"{one:.2f}" for one in off)
+        + " m"
+    )
+    record_limit(f"{word} by 500 people, RMS of the worst letter", max(off), 0.2, unit="m")
+    missed += [f"worst letter {max(off):.2f} m"] if max(off) > 0.2 else []
+    west, east = _block((5.0, 5.0), (25, 20), 1.2), _block((85.0, 5.0), (25, 20), 1.2)
+    asked = Constraints(
+        120.0,
+        (Formation("group:A", 100.0, "EAST", height=16.0), Formation("group:B", 100.0, "WEST", height=16.0)),
+    )
+    scenario = _scenario("words", (120, 60), [west, east], [(1, 0), (-1, 0)], asked, np.random.default_rng(0))
+    seconds, found = timed(scenario)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"1,000 people, two minutes: {seconds:.0f} s, {memory:.1f} GB at most")
+    record_limit("1,000 people for two minutes, CPU", seconds, 600.0)
+    record_limit("1,000 people for two minutes, memory", memory, 4.0, unit="GB")
+    return missed + (
+        [f"1,000 people: {seconds:.0f} s, {memory:.1f} GB"] if seconds > 600 or memory > 4 else []
+    )
+
+
+def timed(scenario: Scenario) -> tuple[float, DirectResult]:
+    began = time.process_time()
+    found = direct(scenario)
+    report = found.report
+    told = ", ".join(f"{one['error']} (free {one['free']}) {one['unit']}" for one in report.constraints)
+    print(
+        f"  {report.method}, {report.iterations} iterations: {told}; overlap "
+        f"{1000 * report.overlap_max_m:.0f} mm, control {report.control_rms}, speed {report.speed_max}"
+    )
+    return time.process_time() - began, found
+
+
+def letters_off(found: DirectResult, word: str) -> list[float]:
+    """RMS of the people of each letter, who are told apart by where it begins and ends."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+
+    task, _ = _task(found.scenario)
+    term = task.terms[0]
+    places = term.places[0]
+    font = FontProperties(family="DejaVu Sans")
+    ends = [TextPath((0, 0), word[: k + 1], size=100, prop=font).get_extents().x1 for k in range(len(word))]
+    low, high = places[:, 0].min(), places[:, 0].max()
+    share = (places[:, 0] - low) / (high - low)
+    letter = np.searchsorted(np.array(ends[:-1]) / ends[-1], share)
+    off = ((found.tracks.positions[term.steps[0]][term.who] - places) ** 2).sum(axis=1)
+    return [float(np.sqrt(off[letter == k].mean())) for k in range(len(word))]
 
 
 if __name__ == "__main__":

@@ -25,6 +25,8 @@ from marey.crowd.simulation.routes import DirectionField, desired_directions, fl
 
 REACH, WALL_REACH = 2.0, 1.5
 """Metres beyond which forces of people and of walls are left out; they are below 1e-3 N there."""
+BRAKE = 4.0
+"""m/s² by which two people slow down towards each other, together."""
 Pairs = tuple[AnyArray, Array, AnyArray]
 """Who were near each other, the forces over their distances, and where those of each step begin."""
 NOT_KEPT: Pairs = np.empty((0, 2), np.uint32), np.empty(0), np.empty(0, np.int64)
@@ -106,23 +108,49 @@ class CrowdModel:
             memory = np.empty((size, 2), np.uint32), np.empty(size), np.zeros(len(given) + 1, np.int64)
         return positions, velocities, _kernels.run(positions, velocities, given, memory, *self._constants)
 
-    def following(self, wanted: Callable[[Array, float], Array], steps: int) -> Array:
-        """Controls `(steps, people, 2)` with which `wanted` of places and time is the desired velocity."""
+    def following(
+        self, wanted: Callable[[Array, float], Array], steps: int, *, besides: bool = False
+    ) -> Array:
+        """Controls `(steps, people, 2)` with which `wanted` of places and time is the desired velocity.
+
+        Args:
+            wanted: From places `(people, 2)` and seconds to velocities `(people, 2)`, m/s; NaN of those who
+                go on as they like.
+            steps: Of the run.
+            besides: Whether it is added to what people want themselves.
+
+        People also brake before they bump into each other.
+        """
         from marey.crowd.direct import _kernels
 
         dt, traits, goals, constants, walls = self._constants
         y, u = np.array(self.people.positions), np.array(self.people.velocities)
-        controls, force = np.empty((steps, self.count, 2)), np.empty_like(y)
+        controls, force = np.empty((steps, self.count, 2)), np.zeros_like(y)
         order, pairs = _kernels.no_pairs(self.count)
         alone = (traits, goals, constants, wall_index(None, WALL_REACH), pairs)
         for n in range(steps):
-            _kernels.accelerations(y, n * dt, *alone, force)
-            controls[n] = self.friction * wanted(y, n * dt) - force
+            if not besides:
+                _kernels.accelerations(y, n * dt, *alone, force)
+            controls[n] = np.nan_to_num(self.friction * wanted(y, n * dt) - (0.0 if besides else force))
             pairs = _kernels.find_pairs(y, traits, constants, order, pairs)
             _kernels.accelerations(y, n * dt, traits, goals, constants, walls, pairs, force)
+            controls[n] += self._brakes(y, u, pairs[0][: pairs[3]].T)
             u = u + dt * (force - self.friction * u + controls[n])
             y = y + dt * u
         return controls
+
+    def _brakes(self, y: Array, u: Array, pairs: AnyArray) -> Array:
+        """Accelerations of pairs `(2, pairs)` who approach faster than they could stop at :data:`BRAKE`."""
+        i, j = pairs
+        off = y[j] - y[i]
+        d = np.maximum(np.linalg.norm(off, axis=1, keepdims=True), 1e-6)
+        gap = np.maximum(d[:, 0] - self.people.radius[i] - self.people.radius[j], 0.0)
+        excess = ((u[i] - u[j]) * off).sum(axis=1) / d[:, 0] - np.sqrt(2 * BRAKE * gap)
+        push = np.maximum(excess, 0.0)[:, None] / (4 * self.dt) * off / d
+        result = np.zeros_like(y)
+        np.subtract.at(result, i, push)
+        np.add.at(result, j, push)
+        return result
 
     def tangent(self, positions: Array, controls: Array) -> tuple[Array, Array]:
         """How positions and velocities change, linearised about a run, under small controls."""
@@ -141,6 +169,13 @@ class CrowdModel:
         result = np.empty((len(positions) - 1, self.count, 2))
         _kernels.sweep(positions, by_positions, by_velocities, pairs or NOT_KEPT, *self._constants, result)
         return result
+
+    def squeeze(self, positions: Array, slack: float, std: float, by_positions: Array) -> float:
+        """Cost of bodies that overlap more than `slack` in a run, by `std`, whose derivatives are added."""
+        from marey.crowd.direct import _kernels
+
+        weight = self.dt / std**2
+        return float(_kernels.squeeze(positions, self._constants[1], slack, weight, by_positions))
 
     def needed_controls(
         self, positions: Array, wanted: Array, gain: float = 0.0, by_positions: Array | None = None

@@ -4,12 +4,13 @@ A term is known at some steps of a run, and costs half the squares of what is of
 deviations. Continuous quantities of people are sums of Gaussian kernels G at cells x:
 density Σ G, velocity U = Σ G u / D with D = Σ G + d0, divergence and vorticity of that velocity (Courty 2013,
 section 7.2; the derivatives are ours). Cells far from everybody are undefined, so residuals are weighted with
-the coverage (D - d0) / D, which is differentiated, too. Derivatives are products of the matrix of kernels with
-moments of the cells. Cost: cells × people for each step.
+the coverage (D - d0) / D, which is differentiated, too. Derivatives are products of the matrix of kernels
+with moments of the cells. Cost: cells × people for each step.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -17,9 +18,14 @@ from typing import Protocol
 import numpy as np
 
 from marey._arrays import Array, IntArray
+from marey.crowd.direct.model import CrowdModel
 
 FLOOR = 0.01
 """d0 as a share of the kernel's peak."""
+BRISK, HASTE_STD = 1.75, 0.02
+"""m/s beyond which haste costs, and its standard deviation over a second."""
+SLACK, SQUEEZE_STD = 0.005, 0.002
+"""Metres beyond which overlaps of bodies cost, and their standard deviation over a second."""
 
 
 class Term(Protocol):
@@ -203,7 +209,7 @@ class OnGrid:
         return np.asarray(peak * np.exp(-x * squared))
 
     def _summed(self, g: Array, y: Array, w: Array) -> tuple[Array, Array, Array, Array, Array]:
-        """The quantity, coverage, total of the kernels, mean of w, and sum of the kernels' slopes at cells."""
+        """The quantity, coverage, total of the kernels, mean of w, sum of the kernels' slopes at cells."""
         sums = g @ np.column_stack([np.ones(len(y)), w, y, (y * w).sum(axis=1)])
         if self.kind == "density":
             return sums[:, 0], np.ones(len(g)), sums[:, 0], sums[:, 1:3], sums[:, 3:5]
@@ -236,9 +242,17 @@ class OnGrid:
         return np.stack([-by_w[:, 1], by_w[:, 0]], axis=1) if self.kind == "vorticity" else by_w
 
 
-def cost_and_forces(terms: list[Term], positions: Array, velocities: Array) -> tuple[float, Array, Array]:
-    """Half the squared residuals of a run, and their derivatives by its positions and velocities."""
-    cost, by_y, by_u = 0.0, np.zeros_like(positions), np.zeros_like(velocities)
+def cost_and_forces(
+    model: CrowdModel, terms: Sequence[Term], positions: Array, velocities: Array
+) -> tuple[float, Array, Array]:
+    """Cost of the terms, of haste and of bodies that overlap in a run; derivatives by the run's states."""
+    by_y, by_u = np.zeros_like(positions), np.zeros_like(velocities)
+    cost = model.squeeze(positions, SLACK, SQUEEZE_STD, by_y)
+    speeds = np.sqrt(np.einsum("npi,npi->np", velocities, velocities))
+    hasty = np.nonzero(speeds > BRISK)
+    over = (speeds[hasty] - BRISK) / HASTE_STD
+    cost += 0.5 * model.dt * float(over @ over)
+    by_u[hasty] = (model.dt / HASTE_STD * over / speeds[hasty])[:, None] * velocities[hasty]
     for term in terms:
         for k, n in enumerate(term.steps):
             found, at_y, at_u = term.evaluate(k, positions[n], velocities[n])
