@@ -29,7 +29,7 @@ from _ledger import record, record_limit
 from marey.crowd.direct import Constraints, DirectResult, Formation, direct, preset
 from marey.crowd.direct.direct import _task
 from marey.crowd.direct.model import REACH, WALL_REACH, CrowdModel
-from marey.crowd.direct.presets import Scenario, _block, _scenario
+from marey.crowd.direct.presets import Scenario, _block, assembled
 from marey.crowd.direct.terms import States
 from marey.crowd.simulation.routes import flattened
 
@@ -176,7 +176,7 @@ def large() -> list[str]:
     standing = _block((5.0, 10.0), (84, 6), 1.3)[:500]
     word = "CHOREOGRAPHY"
     asked = Constraints(20.0, (Formation("all", 20.0, word, height=10.0),))
-    scenario = _scenario("word", (120, 60), [standing], [(0, 1)], asked, np.random.default_rng(0))
+    scenario = assembled("word", (120, 60), [standing], [(0, 1)], asked, np.random.default_rng(0))
     seconds, found = timed(scenario)
     off = letters_off(found, word)
     print(
@@ -191,7 +191,7 @@ def large() -> list[str]:
         120.0,
         (Formation("group:A", 100.0, "EAST", height=16.0), Formation("group:B", 100.0, "WEST", height=16.0)),
     )
-    scenario = _scenario("words", (120, 60), [west, east], [(1, 0), (-1, 0)], asked, np.random.default_rng(0))
+    scenario = assembled("words", (120, 60), [west, east], [(1, 0), (-1, 0)], asked, np.random.default_rng(0))
     seconds, found = timed(scenario)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"1,000 people, two minutes: {seconds:.0f} s, {memory:.1f} GB at most")

@@ -67,7 +67,7 @@ def rendezvous(rng: np.random.Generator) -> Scenario:
     block = _block((1.8, 0.25), (6, 6), 1.1)
     places = np.concatenate([block, [[0.7, 1.35], [0.7, 4.65]]])
     meeting = State([5, 35], 20.0, [[18.2, 3.4], [18.2, 2.6]], [[0.0, 0.0], [0.0, 0.0]], 0.05, 0.05)
-    return _scenario("rendezvous", (48, 6), [places], [(1, 0)], Constraints(30.0, (meeting,)), rng)
+    return assembled("rendezvous", (48, 6), [places], [(1, 0)], Constraints(30.0, (meeting,)), rng)
 
 
 def letters(rng: np.random.Generator) -> Scenario:
@@ -77,7 +77,7 @@ def letters(rng: np.random.Generator) -> Scenario:
         Formation(f"group:{name}", 24.0, glyph, height=11.0, pos_std=0.06)
         for name, glyph in (("A", "S"), ("B", "G"))
     )
-    return _scenario("letters", (46, 26), [west, east], [(1, 0), (-1, 0)], Constraints(24.0, forms), rng)
+    return assembled("letters", (46, 26), [west, east], [(1, 0), (-1, 0)], Constraints(24.0, forms), rng)
 
 
 def transfer(rng: np.random.Generator) -> Scenario:
@@ -90,7 +90,7 @@ def transfer(rng: np.random.Generator) -> Scenario:
         region=[2.0, 0.0, 20.0, 12.0],
         std=0.08,
     )
-    return _scenario("transfer", (24, 12), [places], [(1, 0)], Constraints(10.0, (wanted,)), rng)
+    return assembled("transfer", (24, 12), [places], [(1, 0)], Constraints(10.0, (wanted,)), rng)
 
 
 def crossing(rng: np.random.Generator) -> Scenario:
@@ -105,7 +105,7 @@ def crossing(rng: np.random.Generator) -> Scenario:
     region = rectangle(low, low, high, high)
     vortex = Vorticity("crossing", [16.0, 17.0], 0.6, std=0.02)
     constraints = Constraints(40.0, (vortex,))
-    return _scenario("crossing", (32, 32), places, directions, constraints, rng, walls, {"crossing": region})
+    return assembled("crossing", (32, 32), places, directions, constraints, rng, walls, {"crossing": region})
 
 
 PRESETS: dict[str, Callable[[np.random.Generator], Scenario]] = {
@@ -119,7 +119,7 @@ def _block(corner: tuple[float, float], size: tuple[int, int], spacing: float) -
     return np.asarray(np.stack([column, row], axis=-1).reshape(-1, 2) * spacing + corner, dtype=np.float64)
 
 
-def _scenario(
+def assembled(
     name: str,
     size: tuple[float, float],
     places: list[Array],
@@ -129,6 +129,7 @@ def _scenario(
     walls: tuple[Array, ...] = (),
     regions: dict[str, Array] | None = None,
 ) -> Scenario:
+    """Groups of people at places `(people, 2)`, each on its way in a direction such as `(1, 0)`."""
     width, depth = size
     names = {(1, 0): "east", (-1, 0): "west", (0, 1): "north", (0, -1): "south"}
     areas = {

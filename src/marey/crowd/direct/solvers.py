@@ -27,6 +27,8 @@ from marey.crowd.direct.terms import Term, cost_and_forces
 
 CORRECTIONS, MEMORY = 50, 3e7
 """Pairs of steps and gradients by which L-BFGS approximates the Hessian, and numbers they may take up."""
+SETTLED, FALL = 20, 2e-3
+"""Iterations over which a cost that falls by no more than this share has settled."""
 Watch = Callable[[int, float, Callable[[], Array]], None]
 """Called with the iterations done, the cost, and what makes the controls found so far."""
 
@@ -214,6 +216,8 @@ def minimise(unknowns: Unknowns, start: Array, iterations: int, watch: Watch) ->
         best = np.array(intermediate_result.x)  # type: ignore[attr-defined]
         costs.append(float(intermediate_result.fun))  # type: ignore[attr-defined]
         watch(len(costs) - 1, costs[-1], lambda: unknowns.controls(best))
+        if len(costs) > SETTLED and costs[-1 - SETTLED] - costs[-1] < FALL * costs[-1]:
+            raise StopIteration
 
     def evaluated(x: Array) -> tuple[float, Array]:
         cost, slope = unknowns.evaluate(x)
