@@ -47,8 +47,13 @@ def read(path: Path) -> Alarms:
     path = Path(path)
     if path.suffix.lower() == ".csv":
         table = read_table(path, COLUMNS)
-        rows = zip(table.numbers(("zone", *NUMBERS)).tolist(), table.texts("reason"), strict=True)
-        return Alarms(tuple(Alarm(int(row[0]), *row[1:], reason) for row, reason in rows))
+        found = [
+            Alarm(zone=int(row[0]), reason=reason, **dict(zip(NUMBERS, row[1:], strict=True)))
+            for row, reason in zip(
+                table.numbers(("zone", *NUMBERS)).tolist(), table.texts("reason"), strict=True
+            )
+        ]
+        return Alarms(tuple(found))
     kept = read_json(path, _Log, limit=LIMITS.table)
     known = {name: math.inf if value is None else value for name, value in kept.settings.items()}
     names = {one.name for one in fields(DangerSettings)}

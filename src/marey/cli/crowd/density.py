@@ -44,17 +44,15 @@ def density(
     truth: Path | None = option(
         None, "Tracks or a dataset's folder, for scores alone.", "DATASET", role="in"
     ),
-    live: bool = option(False, "Say alarms as the video runs, and keep nothing but them."),
     figure: Figure = None,
 ) -> Output:
     """Estimate how dense a crowd is, and where that is dangerous.
 
     Examples:
-        marey crowd density door/above/shaded.mp4 -o density.zarr --scene escape --camera door/above/camera.json
+        marey crowd density street.mp4 -o density.zarr --scene street.json --camera camera.json
         marey crowd density flow.zarr -o density.mry --scene square.json --alarms alarms.csv
         marey crowd density street.mp4 -o map.mp4 --scene street.json --camera h.txt --level 1.5
         marey crowd density door/above/shaded.mp4 -o d.zarr --scene escape --truth door/
-        marey crowd density street.mp4 -o log.zarr --scene street.json --live --alarms alarms.json
 
     Only the video, its camera and the scene's walls and goals are used. The law of the model disturbance
     explains little of how crowds walk: see the docs.

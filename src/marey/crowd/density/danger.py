@@ -7,8 +7,7 @@ a recording and a running video give the same alarms. Cost: a few blurs of the g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -224,7 +223,7 @@ class Watch:
             reason = "dense" if for_long else "rising" if rises else "pressure"
             self._found[number] = Alarm(number, now, now, float(x), float(y), reason=reason, **largest)
             return
-        place = {"x": float(x), "y": float(y)} if largest["peak"] > known.peak else {}
+        place: dict[str, Any] = {"x": float(x), "y": float(y)} if largest["peak"] > known.peak else {}
         more: dict[str, Any] = {name: max(value, getattr(known, name)) for name, value in largest.items()}
         self._found[number] = replace(known, end=now, **place, **more)
 
@@ -252,8 +251,3 @@ def _rates(velocity: Array, free: BoolArray, spacing: float) -> tuple[Array, Arr
     slopes[1][1:-1] = np.where(up[..., None], velocity[2:] - velocity[:-2], 0.0)
     (u_x, v_x), (u_y, v_y) = np.moveaxis(slopes, -1, 1) / (2 * spacing)
     return -(u_x + v_y), np.hypot(u_x - v_y, u_y + v_x)
-
-
-def alarm_rows(alarms: Sequence[Alarm]) -> list[dict[str, Any]]:
-    """Alarms as rows of a table."""
-    return [asdict(one) for one in alarms]

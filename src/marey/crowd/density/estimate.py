@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array
+from marey.crowd.capture.framing import filled
 from marey.crowd.density.transport import (
     NUMBERS,
     FlowData,
@@ -47,6 +48,7 @@ class DensitySettings:
         start: The same of the density at first, as a share of it and in people per m².
         carried: The same at the start of later windows.
         drift: The same of what the model gains or loses in a second, people per m².
+        unseen: The same where the camera does not see: who comes in from there is not known.
         length: Correlation of these errors, metres.
         numbers: Of the logarithms of the law's numbers where they are estimated.
     """
@@ -58,10 +60,11 @@ class DensitySettings:
     flow: float = 0.15
     law: float = 0.6
     law_weight: float = 0.1
-    covered: float = 0.4
+    covered: float = 0.3
     start: tuple[float, float] = (1.0, 0.3)
     carried: tuple[float, float] = (0.2, 0.1)
     drift: float = 0.1
+    unseen: float = 0.5
     length: float = 0.7
     numbers: float = 0.3
 
@@ -175,7 +178,7 @@ class Estimator:
         numbers = np.full(len(NUMBERS), settings.numbers if self.fit_law else 0.0)
         parts = [SmoothGrid(self.ground.free, share * one + least, cells) for one in density]
         knots = max(1, round(1.0 / self.frame_time))
-        drift = settings.drift * self.frame_time
+        drift = np.where(self.view.inside, settings.drift, settings.unseen) * self.frame_time
         drifts = [SmoothGrid(self.ground.free, drift, cells) for _ in density]
         still = Diagonal(np.zeros(len(NUMBERS)))
         problem = Problem(
@@ -242,8 +245,10 @@ class Estimator:
         """Densities before anything is assimilated `(populations, cells)`, shared out by directions."""
         total, covered = self.initial, seen[0].covered
         if total is None:
-            unknown = covered is None or self.model == "disturbance"
-            total = np.full(self.ground.cells, 0.3) if unknown else uncovered(self.view, covered)
+            if covered is None or self.model == "disturbance":
+                total = np.full(self.ground.cells, 0.3)
+            else:
+                total = uncovered(self.view, covered)
         around = np.pad(self.directions, ((0, 0), (0, 1)))[:, self.ground.around]
         wanted = 0.5 * (around[..., [0, 2]] + around[..., [1, 3]])
         agrees = np.exp(3.0 * seen[0].sure * np.einsum("kci,ci->kc", wanted, seen[0].velocity))
@@ -252,13 +257,21 @@ class Estimator:
 
 def uncovered(view: GroundView, covered: Array, iterations: int = 20) -> Array:
     """The density `(cells,)` that explains one image's covered share `(pixels,)` (Richardson and Lucy)."""
+    from cv2 import GaussianBlur
+
     known = np.isfinite(covered) & (view.weights > 0)
     areas = view.silhouettes[known]
-    bodies = -np.log(1.0 - np.minimum(covered[known], 0.95))
-    reach = np.asarray(areas.sum(axis=0)).ravel()
+    bodies = -np.log(1.0 - np.minimum(covered[known], 0.8))
+    reach, whole = (np.asarray(one.sum(axis=0)).ravel() for one in (areas, view.silhouettes))
+    shown = (reach > 0.6 * whole) & (whole > 0.5 * np.median(whole[whole > 0]))
+    if not shown.any():
+        return np.full(view.ground.cells, 0.3)
     density = np.full(view.ground.cells, 0.3)
     for _ in range(iterations):
         density *= (areas.T @ (bodies / np.maximum(areas @ density, 1e-9))) / np.maximum(reach, 1e-9)
-        # Cells that are not seen keep what they have.
-        density[reach <= 1e-9] = 0.3
-    return np.asarray(PACKED * (1.0 - np.exp(-density / PACKED)))
+        density[~shown] = 0.3
+    # Where too little is known the crowd goes on as it is beside.
+    free = view.ground.free
+    known_cells, plane = free.copy(), np.zeros(free.shape, np.float32)
+    known_cells[free], plane[free] = shown, PACKED * (1.0 - np.exp(-density / PACKED))
+    return np.asarray(GaussianBlur(filled(plane, known_cells), (0, 0), 1.0)[free], np.float64)

@@ -10,7 +10,7 @@ from marey._arrays import Array
 from marey._report import Report
 from marey.crowd.density.danger import Danger, DangerSettings, Watch
 from marey.crowd.density.grid import DensityGrid
-from marey.crowd.density.transport import Ground
+from marey.crowd.density.view import GroundView
 from marey.crowd.scenes import Scene
 from marey.crowd.tracks import Tracks
 
@@ -27,7 +27,7 @@ class DensityScores(Report):
     """An estimate against the truth.
 
     Attributes:
-        correlation: With the true density, over all occupied cells and times.
+        correlation: With the true density, over all occupied cells in the image and times.
         persistence: The same of the true density ten seconds before; None of a shorter video.
         rmse: There, people per m².
         count_error: People, mean absolute difference of the numbers on the ground.
@@ -57,15 +57,16 @@ class Scorer:
     Args:
         tracks: Where people are.
         scene: Its ground.
-        ground: Of the estimate.
+        view: Of the ground; what is not in the image does not count.
         frame_rate: Of the moments that are compared.
         danger: When a zone is one.
     """
 
     def __init__(
-        self, tracks: Tracks, scene: Scene, ground: Ground, frame_rate: float, danger: DangerSettings
+        self, tracks: Tracks, scene: Scene, view: GroundView, frame_rate: float, danger: DangerSettings
     ) -> None:
-        self.tracks, self.ground, self.rate = tracks, ground, frame_rate
+        ground = view.ground
+        self.tracks, self.ground, self.rate, self.inside = tracks, ground, frame_rate, view.inside
         self.grid = DensityGrid(
             scene, spacing=ground.spacing, width=max(WIDTH, ground.spacing), adaptive=False
         )
@@ -85,24 +86,27 @@ class Scorer:
             return
         there = self.tracks.positions[frame][self.tracks.present[frame]]
         inside = ((there >= 0) & (there <= np.array(self.grid.scene.size))).all(axis=1)
-        there = there[inside]
+        there, seen = there[inside], self.inside
         moment = self.grid.frame(there, np.zeros_like(there)).density
         true = np.nan_to_num(moment[self.ground.free])
-        counts = true > OCCUPIED
+        counts = (true > OCCUPIED) & seen
         found = self.watch.see(self.ground.on_grid(true), np.zeros((*self.ground.free.shape, 2)))
-        places = [np.unravel_index(np.argmax(one.density), one.density.shape) for one in (found, danger)]
-        apart = float(np.hypot(*np.subtract(*places)) * self.ground.spacing) if counts.any() else np.nan
-        people = float(density.sum() * self.ground.spacing**2)
-        self.pairs.append((true[counts], density[counts], apart, people, len(there)))
+        shown = np.zeros(self.ground.free.shape, dtype=bool)
+        shown[self.ground.free] = seen
+        places = [np.argwhere(shown)[np.argmax(one.density[shown])] for one in (found, danger)]
+        apart = float(np.hypot(*(places[0] - places[1])) * self.ground.spacing) if counts.any() else np.nan
+        people = [float(one[seen].sum() * self.ground.spacing**2) for one in (density, true)]
+        self.pairs.append((true[counts], density[counts], apart, people[0], people[1]))
         self.earlier.append(true.astype(np.float32))
         if len(self.earlier) > round(AGO * self.rate):
             before = self.earlier.pop(0)
             self.persisting.append((true[counts], before[counts].astype(np.float64)))
-        a, b = found.zones > 0, danger.zones > 0
+        a, b = (found.zones > 0) & shown, (danger.zones > 0) & shown
         self.shared += int((a & b).sum())
         self.either += int((a | b).sum())
-        for known, one in zip(self.true_zones, (found.zones, danger.zones, found.zones[b], danger.zones[a])):
-            known.update(np.unique(one[one > 0]).tolist())
+        pairs = (found.zones[a], danger.zones[b], found.zones[a & b], danger.zones[a & b])
+        for known, zone in zip(self.true_zones, pairs, strict=True):
+            known.update(np.unique(zone).tolist())
         for number, one in enumerate((a, b)):
             if one.any() and self.first[number] is None:
                 self.first[number] = time

@@ -228,7 +228,7 @@ class Transport:
         moved = 3.0 * min(speed or 1.25 * self.law.alpha, self.law.fastest) * frame_time / ground.spacing
         self.substeps = max(int(np.ceil(moved)), int(np.ceil(diffusive)), 1)
         self.time_step = frame_time / self.substeps
-        # Where the crowd is dense its pressure is a diffusion; above this density time steps would be too long.
+        # Pressure in a crowd is a diffusion; above this density time steps would be too long for it.
         push = 8.0 * self.law.alpha * self.law.pressure * self.time_step
         self.stiff = ground.spacing**2 / max(push, 1e-9) if model == "continuity" else np.inf
         self._latest: dict[int, tuple[list[Array], Array]] = {}

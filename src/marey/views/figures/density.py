@@ -48,7 +48,7 @@ class DensityPainter:
         self.size = max(2, 2 * round(columns * factor / 2)), max(2, 2 * round(rows * factor / 2))
         pixels = (pixel_centres(self.size[::-1]) + 0.5) * [columns / self.size[0], rows / self.size[1]] - 0.5
         facing = cameras.facing(to_ground, pixels)
-        cells = cameras.apply(cameras.inverse(self.fields.homography) @ to_ground, pixels)
+        cells = cameras.apply(cameras.inverse(np.asarray(self.fields.homography)) @ to_ground, pixels)
         cells = np.where(facing[..., None], cells, -9.0).astype(np.float32)
         self.at = cells[..., 0].copy(), cells[..., 1].copy()
         level = found.alarms.settings.level
@@ -86,7 +86,7 @@ class DensityPainter:
         text = f"{frame / self.fields.frame_rate:.1f} s"
         for colour, width in ((style.PAPER, 3), (style.INK, 1)):
             cv2.putText(image, text, (8, 22), 4, 0.6, style.rgb(colour), width, cv2.LINE_AA)
-        return image
+        return np.asarray(image)
 
     def images(self) -> Iterator[Image]:
         """Every frame in turn."""
@@ -140,9 +140,11 @@ def write_map(
     """The map over the video: `.mp4` and `.gif` of all frames, `.png` of the most dangerous one."""
     painter = DensityPainter(found, source)
     if path.suffix.lower() == ".png":
-        from marey.io.images import write_image
+        from marey.io._files import atomic_write
+        from marey.io.images import encode_image
 
-        write_image(painter.image(worst_frame(found)), path)
+        with atomic_write(path) as draft:
+            draft.write_bytes(encode_image(painter.image(worst_frame(found)), ".png"))
         return
     from marey.io.video import write_frames
 

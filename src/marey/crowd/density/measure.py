@@ -1,15 +1,16 @@
-"""Density and danger of a crowd in a video or in captured fields: the function behind `marey crowd density`."""
+"""Density and danger of a crowd in a video or in fields: the function behind `marey crowd density`."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import Array, FloatArray, read_only
+from marey._arrays import AnyArray, Array, FloatArray, read_only
 from marey._report import Report, Result
 from marey._work import Progress
 from marey.crowd.cameras import Camera, Homography
@@ -18,15 +19,16 @@ from marey.crowd.density.danger import Alarms, Danger, DangerSettings, Watch
 from marey.crowd.density.estimate import SETTINGS, DensitySettings, Estimator, Moment, steps_seen
 from marey.crowd.density.score import DensityScores, Scorer
 from marey.crowd.density.transport import LawSettings, scene_ground
-from marey.crowd.density.view import GroundView
+from marey.crowd.density.view import MIDDLE, GroundView
 from marey.crowd.fields import FieldSeries, Footage, check_fields, known_foreground, pixel_map
+from marey.crowd.polygons import edges
 from marey.crowd.scales import FlowFrame, crowd_flow
 from marey.crowd.scenes import Scene
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 
-BODY_HEIGHT = 0.9
-"""Metres above the ground at which a calibrated camera sees the motion of bodies."""
+SAMPLES = 41
+"""Images in which single people are looked for."""
 FULL = 0.5
 """People per m² from which on the foreground of the result is full."""
 
@@ -152,8 +154,8 @@ def density(
 
     >>> import marey
     >>> from marey.crowd import scenes
-    >>> scene = marey.Scene((8.0, 6.0))
-    >>> people = marey.Tracks([[[2 + 0.1 * n, 3]] for n in range(16)], 10)
+    >>> scene = marey.crowd.Scene((8.0, 6.0))
+    >>> people = marey.crowd.Tracks([[[2 + 0.1 * n, 3]] for n in range(16)], 10)
     >>> from marey.crowd.density import DensityGrid
     >>> found = density(DensityGrid(scene).series(people), scene, truth=people)
     >>> found.fields.maps["density"].shape, found.report.scores.correlation > 0.5
@@ -165,16 +167,17 @@ def density(
         danger=danger, law=law, fit_law=fit_law, spread=spread, settings=settings,
     )  # fmt: skip
     ground = plan.view.ground
-    check_fields(plan.frames, *ground.free.shape, "watch it live instead, or give a larger spacing")
+    rows, columns = ground.free.shape
+    check_fields(plan.frames, rows, columns, "watch it live instead, or give a larger spacing")
     rate = plan.frame_rate
-    scorer = None if truth is None else Scorer(truth, scene, ground, rate / plan.per_step, plan.danger)
+    scorer = None if truth is None else Scorer(truth, scene, plan.view, rate / plan.per_step, plan.danger)
     shape = (plan.frames, *ground.free.shape)
     velocities = np.zeros((*shape, 2), np.float32)
     maps = {name: np.zeros(shape, np.float32) for name in ("density", "zone", *["spread"] * (spread > 0))}
     people, largest, pressed, zones = 0.0, 0.0, 0.0, 0
     for number, (moment, seen) in enumerate(plan.moments()):
         # Images have y up and row 0 on top.
-        shown = {"density": ground.on_grid(moment.density), "zone": seen.zones}
+        shown: dict[str, AnyArray] = {"density": ground.on_grid(moment.density), "zone": seen.zones}
         if moment.spread is not None:
             shown["spread"] = ground.on_grid(moment.spread)
         for name, values in shown.items():
@@ -232,23 +235,22 @@ def plan_density(
     if isinstance(source, Footage):
         above = _whole(scene, (source.rows, source.columns)) if camera is None else camera
         capture = plan_capture(
-            source, size=size, camera=above, plane_height=BODY_HEIGHT if solid else 0.0, scale="crowd"
+            source, size=size, camera=above, plane_height=MIDDLE if solid else 0.0, scale="crowd"
         )
-        shape, homography, frames = (capture.rows, capture.columns), capture.grid.homography, capture.frames
-        flow = capture.fields
+        shape, matrix, frames = (capture.rows, capture.columns), capture.grid.homography, capture.frames
+        samples = capture.foregrounds()
+        flow: Callable[[], Iterator[FlowFrame]] = capture.fields
     else:
         series = crowd_flow(source)
-        shape, homography, frames = (series.rows, series.columns), series.homography, series.frames
-        if homography is None or (camera is not None and solid is None):
-            given = camera.homography if isinstance(camera, Homography) else camera
-            homography = _whole(scene, shape) if given is None else np.asarray(given)
-        seen = [None] * frames if series.foreground is None else series.foreground
-
-        def flow() -> Iterator[FlowFrame]:
-            return zip(np.asarray(series.velocities, np.float32), seen, strict=True)
-
-    assert homography is not None
-    view = GroundView(ground, shape, np.asarray(homography), solid)
+        shape, frames = (series.rows, series.columns), series.frames
+        given = series.homography if camera is None or solid is not None else _matrix(camera)
+        matrix = _whole(scene, shape) if given is None else np.asarray(given, dtype=np.float64)
+        seen = [None] * frames if series.foreground is None else list(series.foreground)
+        samples = (one for one in seen[:: max(1, frames // SAMPLES)] if one is not None)
+        velocities = np.asarray(series.velocities, np.float32)
+        flow = partial(zip, velocities, seen, strict=True)
+    assert matrix is not None
+    view = GroundView(ground, shape, matrix, solid, edges(scene.obstacles)).calibrated(samples)
     per_step = max(1, round(settings.step * source.frame_rate))
     first = None
     if initial is not None:
@@ -270,6 +272,11 @@ def _whole(scene: Scene, shape: tuple[int, int]) -> Array:
     """The scene seen from above as the whole image."""
     across, up = scene.size[0] / shape[1], scene.size[1] / shape[0]
     return np.array([[across, 0, 0.5 * across], [0, -up, scene.size[1] - 0.5 * up], [0, 0, 1.0]])
+
+
+def _matrix(camera: Camera | Homography | ArrayLike) -> Array:
+    given = camera.homography if isinstance(camera, Camera | Homography) else camera
+    return np.asarray(given, dtype=np.float64)
 
 
 def _to_video(source: Footage | FieldSeries, view: GroundView) -> FloatArray:
