@@ -88,4 +88,6 @@ def test_alarms_come_back(ending: str, tmp_path: Path) -> None:
     marey.save(Alarms((ONE,), seconds=4.0, name="door"), tmp_path / f"log{ending}")
     found = marey.load(tmp_path / f"log{ending}")
     assert found.alarms == (ONE,)
+    marey.save(Alarms(()), tmp_path / f"none{ending}")
+    assert marey.load(tmp_path / f"none{ending}").alarms == ()
     assert ending == ".csv" or (found.seconds, found.name, found.settings.level) == (4.0, "door", 2.0)

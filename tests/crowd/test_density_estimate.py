@@ -29,7 +29,7 @@ SIDE = Camera.looking((8, -10, 7), (8, 5, 0), size=(160, 120), field_of_view=1.0
 
 
 def silhouette(camera: Camera, place: Array, shape: tuple[int, int]) -> NDArray[np.bool_]:
-    """Pixels in which an upright ellipsoid, 1.75 m high and 0.45 m wide, is seen: each ray meets it or not."""
+    """Pixels in which an upright ellipsoid, 1.75 m high and 0.45 m wide, is seen: by rays."""
     columns, rows = np.meshgrid(np.arange(shape[1]), np.arange(shape[0]))
     rays = np.stack([columns, rows, np.ones(shape)], axis=-1) @ np.linalg.inv(camera.intrinsics).T
     rays = rays @ camera.rotation
@@ -67,7 +67,7 @@ def seen_from_the_side(tracks: Tracks) -> FieldSeries:
 
 def view(scene: Scene = HALL, spacing: float = 0.5) -> GroundView:
     ground = Ground(scene.walkable(spacing), spacing)
-    return GroundView(ground, (120, 160), SIDE.homography_at(0.9), SIDE, edges(scene.obstacles))
+    return GroundView(ground, (120, 160), SIDE.homography_at(0.9), SIDE, edges(scene.obstacles), grow=0)
 
 
 def test_silhouettes_are_those_of_rays_that_meet_a_body() -> None:
@@ -201,7 +201,7 @@ def test_a_zone_has_a_number_a_reason_and_times() -> None:
 
 
 def test_rates_of_compression_and_shear_and_pressure_are_those_of_the_flow() -> None:
-    y, x = np.mgrid[:20, :30] * 0.5 + 0.25
+    x = np.mgrid[:20, :30][1] * 0.5 + 0.25
     watch = Watch(np.ones((20, 30), dtype=bool), 0.5, 5.0)
     found = watch.see(np.ones((20, 30)), np.stack([-0.3 * x, 0.1 * x], axis=-1))
     inner = (slice(2, -2), slice(2, -2))

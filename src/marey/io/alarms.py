@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta
 
 from marey.crowd.density.danger import Alarm, Alarms, DangerSettings
-from marey.io._files import atomic_write
+from marey.io._files import atomic_write, decoded, read_bytes
 from marey.io._json import Strict, read_json
 from marey.io._limits import LIMITS
 from marey.io._tables import read_table, write_table
@@ -46,6 +46,9 @@ def read(path: Path) -> Alarms:
     """
     path = Path(path)
     if path.suffix.lower() == ".csv":
+        lines = decoded(read_bytes(path, limit=LIMITS.table)).split()
+        if lines == [",".join(COLUMNS)]:
+            return Alarms(())
         table = read_table(path, COLUMNS)
         found = [
             Alarm(zone=int(row[0]), reason=reason, **dict(zip(NUMBERS, row[1:], strict=True)))

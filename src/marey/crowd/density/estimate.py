@@ -104,7 +104,7 @@ def steps_seen(
     while group := list(islice(left, per_step)):
         flow = np.mean([field for field, _ in group], axis=0)
         shown = group[0][1]
-        covered = None if shown is None or number % every else view.presence(shown)
+        covered = None if shown is None or number % every else view.presence(shown, flow * frame_rate)
         yield Seen(view.motion(flow, frame_rate), view.confidence(shown), covered)
         number += 1
 

@@ -21,11 +21,13 @@ from marey._arrays import Array, BoolArray, checked
 from marey.crowd import cameras
 from marey.crowd.cameras import Camera
 from marey.crowd.density.transport import Ground, Transport
-from marey.crowd.fields import UNKNOWN, pixel_map
+from marey.crowd.fields import UNKNOWN, pixel_centres, pixel_map
 from marey.errors import InputError
 
 BODY = ((0.05, 0.16), (0.5, 0.16), (0.95, 0.2), (1.25, 0.23), (1.45, 0.22), (1.72, 0.1))
 """Heights and radii, metres, of discs whose convex hull is a body."""
+MOVING = (0.3, 0.7)
+"""Speed, m/s, from which people are where presence is not known, and the share of pixels they cover there."""
 WALL = 2.5
 """Metres: height of obstacles."""
 MIDDLE = 0.9
@@ -55,7 +57,7 @@ class GroundView:
     camera: Camera | None = None
     walls: Array = field(default_factory=lambda: np.zeros((0, 4)))
     shadow: tuple[float, float] = (0.0, 0.0)
-    grow: float = 0.0
+    grow: float = 1.0
     longest: int = 160
 
     def pixels(self, points: ArrayLike, height: float | None = None) -> Array:
@@ -110,15 +112,30 @@ class GroundView:
         share = min(1.0, self.longest / max(self.shape))
         return max(1, round(self.shape[0] * share)), max(1, round(self.shape[1] * share))
 
-    def presence(self, foreground: NDArray[np.uint8]) -> Array:
-        """Covered share of averaged pixels `(pixels,)`; NaN where it is mostly unknown."""
+    def presence(self, foreground: NDArray[np.uint8], flow: Array | None = None) -> Array:
+        """Covered share of averaged pixels `(pixels,)`; NaN where it is mostly unknown.
+
+        Where it is, but the flow `(rows, columns, 2)` px/s moves, there are people.
+        """
         from cv2 import INTER_AREA, resize
 
-        known = (foreground != UNKNOWN).astype(np.float32)
+        unknown = foreground == UNKNOWN
         covered = (foreground > UNKNOWN).astype(np.float32)
+        if flow is not None:
+            moving = unknown & (np.hypot(flow[..., 0], flow[..., 1]) * self._metres > MOVING[0])
+            covered[moving], unknown = MOVING[1], unknown & ~moving
         size = self.pooled[::-1]
-        share, sure = (resize(one, size, interpolation=INTER_AREA).ravel() for one in (covered, known))
+        share, sure = (
+            resize(one, size, interpolation=INTER_AREA).ravel()
+            for one in (covered, (~unknown).astype(np.float32))
+        )
         return np.where(sure > 0.5, share / np.maximum(sure, 0.5), np.nan).astype(np.float64)
+
+    @cached_property
+    def _metres(self) -> Array:
+        """Metres across a pixel `(rows, columns)`."""
+        slopes = cameras.jacobian(self.homography, pixel_centres(self.shape))
+        return np.nan_to_num(np.linalg.svd(slopes, compute_uv=False)[..., -1])
 
     @cached_property
     def silhouettes(self) -> Any:
