@@ -135,7 +135,7 @@ class GroundView:
     def _metres(self) -> Array:
         """Metres across a pixel `(rows, columns)`."""
         slopes = cameras.jacobian(self.homography, pixel_centres(self.shape))
-        return np.nan_to_num(np.linalg.svd(slopes, compute_uv=False)[..., -1])
+        return np.asarray(np.nan_to_num(np.linalg.svd(slopes, compute_uv=False)[..., -1]))
 
     @cached_property
     def silhouettes(self) -> Any:
