@@ -11,7 +11,7 @@ other: the optimum of a level is kept by equations.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -286,12 +286,15 @@ class Problem:
         z, costs, solved = found
         return self._made(z, np.zeros(4, dtype=bool), costs, False, solved)
 
-    def mode(self, acts: BoolArray, standing: BoolArray | None = None) -> Actuation | None:
+    def mode(
+        self, acts: BoolArray, standing: BoolArray | None = None, *, deep: bool = True
+    ) -> Actuation | None:
         """The best control with contacts of these rows; None if the mode is not feasible.
 
         Args:
             acts: `(4 n,)`: rows that hold as equations with `β ≥ 0`; the others have `β = 0`.
             standing: `(4,)`, as which parts these are reported.
+            deep: whether all levels are met, or the first one only.
         """
         H, c = self._plain()
         rest = np.flatnonzero(~acts)
@@ -305,7 +308,7 @@ class Problem:
             values = np.zeros((int(own.sum()), 3))
             values[:, 1] = self.now.contacts.bounds[::4][own]
             equations = qp.independent(rows @ self.Y, values.ravel() - rows @ self.base)
-        found = self._levels(H, c, acts, inside, equations)
+        found = self._levels(H, c, acts, inside, equations, deep=deep)
         if found is None:
             return None
         if standing is None:
@@ -314,10 +317,13 @@ class Problem:
         return self._made(found[0], standing, found[1], True, found[2])
 
     def search(self, standing: BoolArray) -> Actuation:
-        """Local search over parts of feet that stand, from a mode; relaxation C where none is feasible."""
+        """Local search over parts of feet that stand, from a mode; relaxation C where none is feasible.
+
+        The first level decides, the others are met in the mode that is found.
+        """
         contacts, mechanics = self.now.contacts, self.now.mechanics
         parts = np.repeat(mechanics.part_of[contacts.points], 4)
-        near = np.repeat(contacts.gaps < mechanics.settings.touching, 4)
+        near = np.repeat(contacts.gaps < mechanics.settings.landing, 4)
         there = np.array([(near & (parts == part)).any() for part in range(4)])
         tried: dict[bytes, Actuation | None] = {}
         solved = 0
@@ -326,50 +332,43 @@ class Problem:
             nonlocal solved
             key = mode.tobytes()
             if key not in tried:
-                tried[key] = self.mode(near & np.append(mode, False)[parts], mode)
-                found = tried[key]
+                tried[key] = found = self.mode(near & np.append(mode, False)[parts], mode, deep=False)
                 solved += 1 if found is None else found.programmes
             return tried[key]
 
-        def flips(mode: BoolArray, which: Sequence[int]) -> list[Actuation]:
-            made = []
-            for part in which:
-                flipped = mode.copy()
-                flipped[part] = not flipped[part]
-                found = cost(flipped)
-                if found is not None:
-                    made.append(found)
-            return made
+        def best_of(modes: Iterable[BoolArray], best: Actuation | None) -> Actuation | None:
+            for mode in modes:
+                found = cost(mode)
+                if found is not None and (best is None or lower(found.costs, best.costs)):
+                    best = found
+            return best
 
-        mode = standing & there
-        best = cost(mode)
+        best = best_of([standing & there, there], None)
         present = [int(part) for part in np.flatnonzero(there)]
-        if best is None:
-            made = flips(mode, present)
-            best = min(made, key=lambda one: one.costs) if made else None
-        if best is None:
-            # Any contact that the floor would answer a relaxation with may act, whatever part it is of.
-            relaxed = self.relaxed("C", 0.0)
-            acts = self.now.respond(self.pushed(relaxed.impulse))[1] > 1e-9
-            best = self.mode(acts)
-            if best is None:
-                return relaxed._replace(programmes=solved + relaxed.programmes + 2)
-            return best._replace(programmes=solved + relaxed.programmes + 1 + best.programmes)
         for _ in range(4):
-            made = flips(best.standing, [part for part in present if self._at_bound(best, parts == part)])
-            better = [one for one in made if lower(one.costs, best.costs)]
-            if not better:
+            mode = standing & there if best is None else best.standing
+            which = present if best is None else [p for p in present if self._flips(best, p, parts == p)]
+            better = best_of((mode ^ (np.arange(4) == part) for part in which), best)
+            if better is best:
                 break
-            best = min(better, key=lambda one: one.costs)
-        return best._replace(programmes=solved)
+            best = better
+        if best is not None:
+            whole = self.mode(near & np.append(best.standing, False)[parts], best.standing)
+            if whole is not None:
+                return whole._replace(programmes=solved + whole.programmes)
+        # Any contact that the floor would answer a relaxation with may act, whatever part it is of.
+        relaxed = self.relaxed("C", 0.0)
+        acts = self.now.respond(self.pushed(relaxed.impulse))[1] > 1e-9
+        found = self.mode(acts)
+        solved += relaxed.programmes + 1
+        if found is None:
+            return relaxed._replace(programmes=solved + 1)
+        return found._replace(programmes=solved + found.programmes)
 
-    def _at_bound(self, found: Actuation, rows: BoolArray) -> bool:
-        """Whether a part that stands is not pushed, or one that does not stand is at the floor."""
-        part = self.now.mechanics.part_of[self.now.contacts.points[np.flatnonzero(rows)[0] // 4]]
-        if found.standing[part]:
-            return bool(found.contact[rows].max() < 1e-9 * self.now.mechanics.weight)
-        slack = self.J[rows] @ found.velocity - self.bounds[rows]
-        return bool(slack.min() < 1e-9)
+    def _flips(self, found: Actuation, part: int, rows: BoolArray) -> bool:
+        """Whether a part may do better the other way: one that does not stand, or is not pushed."""
+        stands = found.standing[part]
+        return bool(not stands or found.contact[rows].max() < 1e-9 * self.now.mechanics.weight)
 
     def _plain(self) -> tuple[Array, Array]:
         """Hessian and gradient of the efforts."""
@@ -385,6 +384,8 @@ class Problem:
         acts: BoolArray,
         inside: qp.Rows | None,
         equations: qp.Rows | None = None,
+        *,
+        deep: bool = True,
     ) -> tuple[Array, tuple[float, ...], int] | None:
         """Minima of the levels, each among those before: unknowns, costs and number of programmes.
 
@@ -411,7 +412,7 @@ class Problem:
         fixed = None if equations is None else equations._replace(A=equations.A[:, used])
         Y, solved, z = self.Y[:, used], 0, np.zeros(len(used))
         costs, bounded = [], np.empty(0, dtype=np.int64)
-        for number, level in enumerate(self.levels):
+        for number, level in enumerate(self.levels if deep else self.levels[:1]):
             both = stacked([level, self.soft], len(self.base)) if number == 0 else level
             G = both.rows @ Y
             left = both.target - both.rows @ self.base
@@ -444,7 +445,7 @@ class Problem:
             z = z if wanted is None else wanted
             miss = G @ z - left
             costs.append(0.5 * float(miss @ miss) + 0.5 * float(z[contact:] @ self.effort @ z[contact:]))
-            if number + 1 < len(self.levels):
+            if deep and number + 1 < len(self.levels):
                 held = G[: len(level.rows)]
                 held = held if fixed is None else np.concatenate([fixed.A, held])
                 fixed = qp.independent(held, held @ z)

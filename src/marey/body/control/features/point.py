@@ -29,7 +29,7 @@ class Point(Feature):
     point: Array = (0.0, 0.0, 0.0)  # type: ignore[assignment]
     velocity: Array = (0.0, 0.0, 0.0)  # type: ignore[assignment]
     along: tuple[int, ...] = (0, 1, 2)
-    farthest: float = 0.15
+    farthest: float = 0.1
 
     def term(self, now: Instant) -> Term:
         R, here = now.joint(self.joint)
