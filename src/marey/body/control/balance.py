@@ -323,6 +323,14 @@ class Home(NamedTuple):
     place: Array | None = None
     rotation: Array | None = None
 
+    @classmethod
+    def along(cls, path: Followed, row: int, floor: float) -> Home:
+        """A row of a clip, as reached from the row before."""
+        centre, v = path.centres[row], path.velocities[row - 1]
+        change = v[6:] - path.velocities[max(row - 2, 0), 6:]
+        height = float(centre[1]) - floor
+        return cls(height, path.alphas[row], v, change, centre[[0, 2]], path.rotations[row])
+
 
 @dataclass(frozen=True)
 class BalanceReport(Report):
@@ -529,12 +537,7 @@ def _run(
     for number in range(steps):
         now_time, impulses = number * step, []
         if path is not None:
-            row, centre = number + 1, path.centres[number + 1]
-            velocity = path.velocities[number]
-            home = Home(
-                float(centre[1]) - mechanics.settings.floor, path.alphas[row], velocity,
-                velocity[6:] - path.velocities[max(number - 1, 0), 6:], centre[[0, 2]], path.rotations[row],
-            )  # fmt: skip
+            home = Home.along(path, number + 1, mechanics.settings.floor)
         while left and left[0].time <= now_time + 1e-9:
             event = left.pop(0)
             wishes = wishes.after(event)
