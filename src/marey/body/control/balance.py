@@ -192,6 +192,30 @@ class Balancer:
         parts = anatomy(character.skeleton)
         self.head, self.forward = parts.head, parts.forward
 
+    @classmethod
+    def of(
+        cls,
+        motion: Motion,
+        *,
+        model: PoseModel | None = None,
+        mass: float | None = None,
+        basis: str = "hybrid",
+        settings: BalanceSettings | None = None,
+    ) -> Balancer:
+        """With the body, the soles and the range of a clip."""
+        poses = PoseModel.fit([motion], modes=min(20, motion.frames - 1)) if model is None else model
+        feet = soles(motion)
+        made = free_legs(poses, feet) if basis == "hybrid" else BASES[basis](poses)
+        character = PhysicalCharacter(motion.skeleton, made, Bones.of(motion.skeleton, mass=mass))
+        return cls(character, settings, level_soles(character, feet), ranges(made, motion, feet))
+
+    def start(self, motion: Motion, frame: int, support: str = "both") -> tuple[BalanceState, Home]:
+        """A state at rest in the pose of a frame of a clip, and what to come back to."""
+        mechanics = self.mechanics
+        begin = initial_state(mechanics.character, motion, frame / motion.frame_rate)
+        state = self.begin(grounded(mechanics, mechanics.body(begin)), support)
+        return state, Home(float(state.body.centre[1]) - mechanics.settings.floor, state.body.alpha)
+
     def begin(self, body: Body, support: str = "both") -> BalanceState:
         """A state at rest, with the feet that are to stand flat on the floor."""
         settled = self.mechanics.settle(body)
@@ -441,13 +465,8 @@ def balance(
     if support not in FEET or basis not in BASES:
         raise InputError(f"support {support!r} or basis {basis!r} is not one of {(*FEET, *BASES)}")
     check_joints(events, motion.skeleton)
-    poses = PoseModel.fit([motion], modes=min(20, motion.frames - 1)) if model is None else model
-    feet = soles(motion)
-    made = free_legs(poses, feet) if basis == "hybrid" else BASES[basis](poses)
-    character = PhysicalCharacter(motion.skeleton, made, Bones.of(motion.skeleton, mass=mass))
-    balancer = Balancer(character, options, level_soles(character, feet), ranges(made, motion, feet))
-    begin = initial_state(character, motion, frame / motion.frame_rate)
-    body = grounded(balancer.mechanics, balancer.mechanics.body(begin))
+    balancer = Balancer.of(motion, model=model, mass=mass, basis=basis, settings=options)
+    character = balancer.mechanics.character
     wishes = Wishes(support, {k: np.asarray(v, dtype=np.float64) for k, v in (reach or {}).items()})
     if look_at is not None:
         wishes = replace(wishes, look_at=np.asarray(look_at, dtype=np.float64))
@@ -458,7 +477,10 @@ def balance(
         clip = motion[frame:].resample(1 / options.mechanics.step)
         path = Followed.of(character, clip)
         seconds = min(seconds, (clip.frames - 1) * options.mechanics.step)
-    return _run(balancer, motion, body, seconds, wishes, sorted(events, key=lambda e: e.time), progress, path)
+    start = balancer.start(motion, frame, support)
+    return _run(
+        balancer, motion, start, seconds, wishes, sorted(events, key=lambda e: e.time), progress, path
+    )
 
 
 def free_legs(model: PoseModel, feet: Sequence[Sole | None] = ()) -> Basis:
@@ -513,7 +535,7 @@ def grounded(mechanics: Mechanics, body: Body) -> Body:
 def _run(
     balancer: Balancer,
     motion: Motion,
-    body: Body,
+    start: tuple[BalanceState, Home],
     seconds: float,
     wishes: Wishes,
     events: Sequence[Event],
@@ -522,9 +544,7 @@ def _run(
 ) -> BalanceResult:
     mechanics, step = balancer.mechanics, balancer.settings.mechanics.step
     index, steps = motion.skeleton.index, round(seconds / step)
-    state = balancer.begin(body, wishes.support)
-    start = mechanics.at(state.body)
-    home = Home(float(start.state.centre[1]) - mechanics.settings.floor, state.body.alpha)
+    state, home = start
     flight, left = Flight(events, step), list(events)
     trace: list[tuple[Array, ...]] = []
     states, points, forces, polygons, balls = [], [], [], [], []
