@@ -56,6 +56,7 @@ class Studio:
             self.open_sample(next(iter(self.rooms[0].samples())))
 
     def _build_page(self) -> None:
+        from marey.studio.balance import BalanceRoom
         from marey.studio.body.room import BodyRoom
         from marey.studio.crowd.room import CrowdRoom
         from marey.studio.markers import MarkersRoom
@@ -63,7 +64,8 @@ class Studio:
         from marey.studio.surface.room import SurfaceRoom
 
         workspace, gui = self.workspace, self.workspace.gui
-        kinds: tuple[type[AnyRoom], ...] = (BodyRoom, SurfaceRoom, CrowdRoom, PhysicsRoom, MarkersRoom)
+        kinds: tuple[type[AnyRoom], ...]
+        kinds = (BodyRoom, SurfaceRoom, CrowdRoom, PhysicsRoom, BalanceRoom, MarkersRoom)
         self._choice = gui.add_button_group("Room", [kind.title for kind in kinds])
         self._choice.on_click(workspace.callback(lambda event: self._switch(event.target.value)))
         self._caption = gui.add_markdown("")

@@ -48,8 +48,6 @@ class ActuationSettings:
         relaxation: weight of the penalty of B and C.
         dissipation: from -1 (B) over 0 (C) to 1, of the penalty; the method's own if None.
         priorities: whether levels are met one after the other, instead of as one sum.
-        sticking: whether A, B and C take the floor to hold points sideways, as published, instead of by
-            friction's pyramid; kg/s, 0 for the pyramid.
         bounds: "torques" of the joints, or one bound for all "coordinates".
         most: N·m a coordinate, where one bound is for all.
         scale: of the joints' torques.
@@ -59,7 +57,6 @@ class ActuationSettings:
     relaxation: float = 1e-3
     dissipation: float | None = None
     priorities: bool = True
-    sticking: float = 0.0
     bounds: str = "torques"
     most: float = 200.0
     scale: float = 1.0
@@ -73,8 +70,8 @@ class ActuationSettings:
 
     @classmethod
     def published(cls, method: str = "C", **given: float) -> ActuationSettings:
-        """A, B or C as Tournier has them: one sum, bounds of coordinates, points that stick."""
-        return cls(method, priorities=False, sticking=1e4, bounds="coordinates", **given)
+        """A, B or C as Tournier has them, one sum and bounds of coordinates, with friction's pyramid."""
+        return cls(method, priorities=False, bounds="coordinates", **given)
 
 
 class Actuation(NamedTuple):
@@ -182,7 +179,7 @@ class Problem:
         base: `(size,)`, velocity without contacts and control.
         Y: `(size, 4 n + modes)`.
         levels: features of each level.
-        soft: what the first level has besides, which is not kept.
+        soft: what each level has besides, which is not kept.
         effort: `(modes, modes)`.
     """
 
@@ -192,7 +189,7 @@ class Problem:
     base: Array
     Y: Array
     levels: tuple[Term, ...]
-    soft: Term
+    soft: tuple[Term, ...]
     effort: Array
 
     @classmethod
@@ -201,27 +198,18 @@ class Problem:
     ) -> Problem:
         """The programmes of features and efforts."""
         settings, size = planner.settings, len(now.free)
-        inverse, J = now.inverse, now.contacts.J
-        free = now.free
-        if settings.sticking > 0:
-            # The floor holds points sideways like honey, so only normal rows are left.
-            side = now.contacts.moves[:, [0, 2]].reshape(-1, size)
-            near = np.repeat(now.contacts.gaps < 0.01, 2)
-            held = now.step * settings.sticking * side[near].T @ side[near]
-            inverse = np.asarray(np.linalg.inv(now.effective + held))
-            J = now.contacts.moves[:, 1]
-        terms: dict[int, list[Term]] = {}
+        inverse, J, free = now.inverse, now.contacts.J, now.free
+        terms: dict[int, tuple[list[Term], list[Term]]] = {}
         for feature in features:
             term = feature.term(now)
             if term is not None:
-                terms.setdefault(feature.level if settings.priorities else min(feature.level, 0), []).append(
-                    term
-                )
+                level = terms.setdefault(feature.level if settings.priorities else 0, ([], []))
+                level[0 if feature.kept else 1].append(term)
         effort = np.zeros((size - 6, size - 6))
         for one in efforts:
             effort += one.weight * one.hessian(now)
-        levels = tuple(stacked(terms[level], size) for level in sorted(terms) if level >= 0)
-        soft = stacked([term for level in terms if level < 0 for term in terms[level]], size)
+        levels = tuple(stacked(terms[level][0], size) for level in sorted(terms))
+        soft = tuple(stacked(terms[level][1], size) for level in sorted(terms))
         Y = np.concatenate([inverse @ J.T, inverse[:, 6:]], axis=1)
         return cls(now, settings, planner.torques, inverse @ free, Y, levels, soft, effort)
 
@@ -230,17 +218,15 @@ class Problem:
         """Number of multipliers β."""
         return int(self.Y.shape[1]) - len(self.effort)
 
-    @cached_property
+    @property
     def J(self) -> Array:
-        """Rows of the contacts, all edges or normals only."""
-        if self.settings.sticking > 0:
-            return self.now.contacts.moves[:, 1]
+        """Rows of the contacts, one an edge of the pyramid."""
         return self.now.contacts.J
 
-    @cached_property
+    @property
     def bounds(self) -> Array:
         """What `J v` must reach."""
-        return self.now.contacts.bounds[:: 4 if self.settings.sticking > 0 else 1]
+        return self.now.contacts.bounds
 
     @cached_property
     def speeds(self) -> Array:
@@ -413,7 +399,7 @@ class Problem:
         Y, solved, z = self.Y[:, used], 0, np.zeros(len(used))
         costs, bounded = [], np.empty(0, dtype=np.int64)
         for number, level in enumerate(self.levels if deep else self.levels[:1]):
-            both = stacked([level, self.soft], len(self.base)) if number == 0 else level
+            both = stacked([level, self.soft[number]], len(self.base))
             G = both.rows @ Y
             left = both.target - both.rows @ self.base
             cost = H[np.ix_(used, used)] + G.T @ G

@@ -28,7 +28,7 @@ from marey.body.control.features.centre import HEIGHT, Centre
 from marey.body.control.features.feet import Feet, Lifted
 from marey.body.control.features.look_at import LookAt
 from marey.body.control.features.orientation import Orientation
-from marey.body.control.features.point import Point
+from marey.body.control.features.point import FARTHEST, Point
 from marey.body.control.features.posture import Posture
 from marey.body.control.features.strength import Strength
 from marey.body.control.features.support import Capture, Support, centroid, inside, polygon
@@ -82,6 +82,7 @@ class BalanceSettings:
         lifted: kg, of the foot that does not stand.
         strength: of the effort.
         gains: of the balance; those of the user's targets are `user`, of a clip `following`.
+        leaning: 1/s, how fast handles are pulled beyond their places while they are missed.
         smoothing: seconds, of the support centre.
         limp: 1/s, damping of the pose after a fall.
         shift: metres from the border of the new support from which on the other foot is lifted.
@@ -98,8 +99,9 @@ class BalanceSettings:
     decay: float = 5.0
     posture: float = 1.0
     ease: float = 0.2
+    leaning: float = 2.0
     handles: float = 50.0
-    root: float = 20.0
+    root: float = 5.0
     look_at: float = 20.0
     lifted: float = 50.0
     strength: float = 1e-3
@@ -124,6 +126,7 @@ class BalanceState(NamedTuple):
         centre: `(2,)`, the support centre, x and z, metres.
         feet: those that stand.
         fell: whether something else met the floor, or the centre of mass sank too low; control then ends.
+        beyond: `(3,)` by joint, metres, how far beyond its place a handle pulls.
     """
 
     body: Body
@@ -131,6 +134,7 @@ class BalanceState(NamedTuple):
     centre: Array
     feet: tuple[int, ...]
     fell: bool = False
+    beyond: Mapping[str, Array] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +218,8 @@ class Balancer:
         mechanics = self.mechanics
         begin = initial_state(mechanics.character, motion, frame / motion.frame_rate)
         state = self.begin(grounded(mechanics, mechanics.body(begin)), support)
-        return state, Home(float(state.body.centre[1]) - mechanics.settings.floor, state.body.alpha)
+        height = float(state.body.centre[1]) - mechanics.settings.floor
+        return state, Home(height, state.body.alpha, rotation=state.body.rotation)
 
     def begin(self, body: Body, support: str = "both") -> BalanceState:
         """A state at rest, with the feet that are to stand flat on the floor."""
@@ -267,9 +272,10 @@ class Balancer:
                     change=home.change,
                     weight=weight,
                     level=level,
+                    kept=level > 0,
                     gains=s.user if home.velocity is None else s.following,
                 )
-                for level, weight in ((-1, s.ease), (1, s.posture))
+                for level, weight in ((0, s.ease), (1, s.posture))
             ],
             "lifted": [
                 Lifted(foot=foot, height=s.lift, weight=s.lifted, level=0, gains=s.user)
@@ -277,12 +283,18 @@ class Balancer:
                 if foot not in state.feet
             ],
             "handles": [
-                Point(joint=index(name), place=place, weight=s.handles, gains=s.user)
+                Point(
+                    joint=index(name),
+                    place=place + state.beyond.get(name, 0.0),
+                    weight=s.handles,
+                    gains=s.user,
+                )
                 for name, place in wishes.handles.items()
             ],
         }
         if home.rotation is not None:
-            found["root"] = [Orientation(joint=0, rotation=home.rotation, weight=s.root, gains=s.following)]
+            gains = s.user if home.velocity is None else s.following
+            found["root"] = [Orientation(joint=0, rotation=home.rotation, weight=s.root, gains=gains)]
         if self.head >= 0 and home.place is None:
             found["head"] = [Support(place=state.centre, joint=self.head, weight=s.head, gains=s.gains)]
         if self.head >= 0 and wishes.look_at is not None:
@@ -319,7 +331,12 @@ class Balancer:
         low = now.state.centre[1] - self.mechanics.settings.floor < LOWEST * home.height
         met = now.heights[~self.mechanics.feet].min(initial=1.0) < 0
         fell = bool(state.fell or low or met or body is not state.body)
-        state = state._replace(centre=centre, feet=feet, fell=fell)
+        beyond = {}
+        for name, place in wishes.handles.items():
+            missed = place - now.joint(self.mechanics.character.skeleton.index(name))[1]
+            longer = state.beyond.get(name, np.zeros(3)) + now.step * settings.leaning * missed
+            beyond[name] = longer * min(1.0, FARTHEST / max(float(np.linalg.norm(longer)), 1e-12))
+        state = state._replace(centre=centre, feet=feet, fell=fell, beyond=beyond)
         efforts: list[Effort] = [Strength(weight=settings.strength)]
         wanted_features = [] if fell else self.features(now, state, home, wishes)
         control = self.planner.plan(now, wanted_features, efforts, state.standing)
