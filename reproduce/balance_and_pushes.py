@@ -83,7 +83,7 @@ def main() -> int:
     motions = {name: _cmu.clip(path, cleaned=True) for name, path in clips.items()}
     good = [
         pushes({name: motions[name] for name in PUSHED[:few]}, 1 if options.quick else 3),
-        modes({name: motions[name] for name in PUSHED[:2]}, 20 if options.quick else 100),
+        modes({name: motions[name] for name in PUSHED[: min(few, 4)]}, 20 if options.quick else 50),
         gestures([(name, motions[name][first:last]) for name, first, last in GESTURES[:few]]),
         walks({name: motions[name] for name in WALKS[:few]}),
     ]
