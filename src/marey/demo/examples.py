@@ -287,8 +287,8 @@ SAMPLES = (
         "In balance",
         "A character stands by internal forces alone, is pushed, and reaches for a point below the balance.",
         (
-            "marey body balance walk.bvh pushed.mp4 --seconds 1.6 --push Spine1@0.3=8,0,0 "
-            "--reach LeftHand=0.3,1.1,0.4",
+            "marey body balance walk.bvh pushed.mp4 --seconds 2 --push Spine1@0.3=8,0,0 "
+            "--reach LeftHand=0.25,1.1,-0.1",
             "marey body puppet walk.bvh puppet.bvh --strength 0.6 --push Spine1@0.8=15,0,0",
         ),
         {"pushed.mp4": "A figure is pushed, gives way and comes back, its left hand ahead"},

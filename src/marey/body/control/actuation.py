@@ -12,7 +12,7 @@ other: the optimum of a level is kept by equations.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -181,6 +181,7 @@ class Problem:
         levels: features of each level.
         soft: what each level has besides, which is not kept.
         effort: `(modes, modes)`.
+        bounded: torques that were found to be too large, which all programmes of the step bound.
     """
 
     now: Instant
@@ -191,6 +192,7 @@ class Problem:
     levels: tuple[Term, ...]
     soft: tuple[Term, ...]
     effort: Array
+    bounded: list[int] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -227,6 +229,14 @@ class Problem:
     def bounds(self) -> Array:
         """What `J v` must reach."""
         return self.now.contacts.bounds
+
+    @cached_property
+    def whole(self) -> tuple[tuple[Array, Array], ...]:
+        """For each level `Γ Y` and `γ - Γ base` of all its features, kept ones first."""
+        both = [
+            stacked([kept, soft], len(self.base)) for kept, soft in zip(self.levels, self.soft, strict=True)
+        ]
+        return tuple((one.rows @ self.Y, one.target - one.rows @ self.base) for one in both)
 
     @cached_property
     def speeds(self) -> Array:
@@ -396,12 +406,10 @@ class Problem:
             A = inside.A[:, used]
             least, most = np.concatenate([low, inside.low]), np.concatenate([high, inside.high])
         fixed = None if equations is None else equations._replace(A=equations.A[:, used])
-        Y, solved, z = self.Y[:, used], 0, np.zeros(len(used))
-        costs, bounded = [], np.empty(0, dtype=np.int64)
+        solved, z, bounded, costs = 0, np.zeros(len(used)), self.bounded, []
         for number, level in enumerate(self.levels if deep else self.levels[:1]):
-            both = stacked([level, self.soft[number]], len(self.base))
-            G = both.rows @ Y
-            left = both.target - both.rows @ self.base
+            G, left = self.whole[number]
+            G = G[:, used]
             cost = H[np.ix_(used, used)] + G.T @ G
             cost[np.diag_indices(len(used))] += 1e-9 * np.trace(cost) / len(used)
             gradient = c[used] - G.T @ left
@@ -417,14 +425,14 @@ class Problem:
                 if found is None:
                     break
                 # Joints whose torque would be too large join the programme's rows.
-                over = np.empty(0, dtype=np.int64)
+                fresh = []
                 if settings.bounds == "torques":
                     over = np.flatnonzero(np.abs(self.limits @ found.x[contact:]) > 1 + 1e-6)
-                fresh = np.setdiff1d(over, bounded)
-                if not len(fresh):
+                    fresh = [int(row) for row in over if row not in bounded]
+                if not fresh:
                     wanted = found.x
                     break
-                bounded = np.concatenate([bounded, fresh])
+                bounded += fresh
             if wanted is None and number == 0:
                 return None
             # A later level that finds no way leaves what the ones before have found.
