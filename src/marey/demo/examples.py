@@ -403,6 +403,25 @@ SAMPLES = (
     ),
     Example(
         "Crowds",
+        "Directed: two people meet behind the others",
+        "The least control that brings both to one place; the others make way.",
+        (
+            "marey crowd direct rendezvous -o meeting.mry --iterations 80 --figure meeting.png",
+            "marey view meeting.mry -o meeting.mp4 --frames 350:400 --size 600x270",
+        ),
+        {
+            "meeting.png": "Paths of a group of people without control and with it, and the cost as it falls",
+            "meeting.mp4": "Two figures leave the front row of a group and meet behind it",
+        },
+        {
+            "off": "{0[constraints][0][error]:.2f} m",
+            "without control": "{0[constraints][0][free]:.1f} m",
+            "control": "{0[control_rms]:.2f} m/s²",
+        },
+        ("meeting.mry",),
+    ),
+    Example(
+        "Crowds",
         "Rendered: every pixel's motion is known",
         "Simulated people circle a block, seen from above. Flow, numbers, density and visibility are stored "
         "beside the images.",
