@@ -30,7 +30,7 @@ SPACE = "\N{NO-BREAK SPACE}"
 SECTIONS = {
     "Bodies": (
         "bvh", "rotations", "kinematics", "pose_models", "inverse_kinematics", "particles", "compression",
-        "filters", "processes", "dynamics", "variation", "filling", "steering",
+        "filters", "processes", "dynamics", "variation", "filling", "steering", "control",
     ),
     "Surfaces": (
         "meshes", "skinning", "decimation", "surface_distance", "interpolation", "transitions",
@@ -38,6 +38,7 @@ SECTIONS = {
     ),
     "Crowds": (
         "flow", "crowd_capture", "field_codec", "field_texture", "crowd_advection", "crowd_simulation",
+        "crowd_direct",
     ),
     "Pictures and pages": ("rendering", "walking_bodies", "studio_drag", "studio_page"),
 }  # fmt: skip

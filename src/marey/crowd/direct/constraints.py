@@ -96,6 +96,9 @@ class Setting:
                 )
             return self.regions[given]
         if len(given) == 4 and not isinstance(given[0], list):
+            west, south, east, north = given
+            if not (west < east and south < north):  # type: ignore[operator]
+                raise InputError(f"region {given}: west, south, east, north; the latter two are larger")
             return rectangle(*given)  # type: ignore[arg-type]
         return polygon("region", given)
 
@@ -418,8 +421,6 @@ class Constraints:
                 f"horizon {self.horizon:g}, dt {self.dt:g}: up to 3600 s in steps of 0.005 to 0.05 s"
             )
         _above("accel_std", self.accel_std)
-        if not self.constraints:
-            raise InputError("constraints: there is none")
 
 
 def _seen(fields: FieldSeries, places: Array, seconds: float) -> Array:
