@@ -1,7 +1,8 @@
 """The examples of the gallery: built-in data or real captures, the commands run on them, and what is shown.
 
-Everything is made by the commands, in this order, in one folder; texts in braces are filled in from what the
-commands report (`{0[frames]}` is `frames` of the first one's JSON object).
+Everything is made by the commands, in one folder, and shown in this order, of each scale what impresses most
+first. Texts in braces are filled in from what the commands report (`{0[frames]}` is `frames` of the first
+one's JSON object).
 """
 
 from __future__ import annotations
@@ -106,51 +107,104 @@ HANDLES = "--pin RightToeBase --pin Head --model walk-model.mry --blend 0.5"
 
 SAMPLES = (
     Example(
-        "Bodies",
-        "A walk",
-        "A walking human, from published gait curves. Any BVH, AMC, glTF or C3D of yours goes the same way.",
+        "Together",
+        "Everyone walks",
+        "The people of the simulated streams as whole bodies: each a variant of captured walks of its own, "
+        "matched to its speed, its feet planted.",
         (
-            "marey info walk.bvh",
-            f"marey view walk.bvh -o walk.mp4 --frames 0:150 {CLIP}",
-            f"marey view walk.bvh -o walk.png {FIGURE}",
-            "marey view walk.bvh -o walk.html",
-            "marey convert walk.bvh walk.glb",
+            "marey crowd walk sideway.sqlite -o bodies.glb --start 9 --seconds 5",
+            "marey crowd walk sideway.sqlite -o bodies.png --start 9 --seconds 5",
+            "marey crowd walk sideway.sqlite -o bodies.html --start 9 --seconds 5",
         ),
         {
-            "walk.mp4": "A figure of the skeleton walks from left to right",
-            "walk.png": "Poses along the walk, one beside the other",
-            "walk.html": "The walk in three dimensions",
+            "bodies.png": "A crowd of walking humans in different clothes",
+            "bodies.html": "The walking crowd in three dimensions",
         },
         {
-            "frames": "{0[frames]} at {0[frame_rate]:.0f} per second",
-            "joints": "{0[joints]}",
-            "distance walked": "{0[travelled]:.1f} m",
+            "bodies": "{0[people]}",
+            "foot skate": "{0[slide_cm_s]:.1f} cm/s",
+            "bodies from their tracks": "{0[path_error]:.3f} m on average",
+            "as GLB": "{0[bytes]:,} bytes",
+            "made in": "{0[seconds_spent]:.1f} s",
         },
-        ("walk.bvh", "walk.glb"),
+        ("bodies.glb",),
+    ),
+    Example(
+        "Surfaces",
+        "A path that was never walked",
+        "The subject follows a figure-eight: captured frames in green, blends between them in red.",
+        (
+            "marey surface animate subject.mry -o eight.mry --path eight.csv",
+            f"marey view eight.mry -o eight.mp4 {CLIP}",
+            "marey surface animate subject.mry -o eight.png --path eight.csv",
+            "marey view eight.mry -o eight.html",
+            "marey convert eight.mry eight.glb --max-error 1mm",
+        ),
+        {
+            "eight.mp4": "A human walks a figure-eight, green and for moments red",
+            "eight.png": "The path from above, and what was walked",
+            "eight.html": "The walked figure-eight in three dimensions",
+        },
+        {
+            "frames": "{0[frames]}, {0[captured_frames]} of them captured",
+            "off the path": "{0[path_error]:.3f} m on average",
+            "foot skate": "{0[foot_slide_ratio]:.2f} times that of the captured frames",
+        },
+        ("eight.glb", "eight.csv"),
+        ("eight.csv",),
+    ),
+    Example(
+        "Surfaces",
+        "The walk with a skin",
+        "A mesh of constant connectivity over time, as a 4D capture gives it. The human is built in.",
+        (
+            "marey surface skin walk.bvh -o human.glb",
+            f"marey view human.glb -o human.mp4 --frames 0:75 {CLIP}",
+            f"marey view human.glb -o human.png {FIGURE}",
+            "marey view human.glb -o human.html",
+        ),
+        {
+            "human.mp4": "A clothed human walks from left to right",
+            "human.png": "The human's poses along the walk",
+            "human.html": "The walking human in three dimensions",
+        },
+        {"vertices": "{0[vertices]:,}", "frames": "{0[frames]}", "skinned in": "{0[seconds]:.2f} s"},
+        ("human.glb",),
         ("walk.bvh",),
-        turn=0,
+    ),
+    Example(
+        "Surfaces",
+        "Which captured frames lead to which others",
+        "A few sequences of one subject, and the graph of the cheapest paths between all their frames.",
+        (
+            "marey surface graph sample:library -o subject.mry --vertices 800 --alpha 0.02 --triangles 300",
+            "marey view subject.mry -o graph.png --size 860x720",
+        ),
+        {"graph.png": "Sequences as arcs of a circle, transitions between them as curves"},
+        {
+            "captured": "{0[frames]} frames of {0[sequences]} sequences",
+            "transitions worth taking": "{0[transitions]:,}, {0[density]:.1%} of all pairs",
+            "distances and graph in": "{0[seconds][graph]:.1f} s",
+        },
+        ("subject.mry",),
+        turn=1,
     ),
     Example(
         "Bodies",
-        "What walking is made of",
-        "The mean pose of four walks, and what each of the modes does to it.",
+        "In balance",
+        "A character stands by internal forces alone, is pushed, and reaches for a point below the balance.",
         (
-            f"marey body fit {' '.join(f'walk-{speed}.bvh' for speed in SPEEDS)} -o walk-model.mry --modes 6",
-            "marey view walk-model.mry -o modes.png --size 860x1000",
-            f"marey view walk-model.mry -o modes-variance.png --kind variance {FIGURE}",
+            "marey body balance walk.bvh pushed.mp4 --seconds 2 --push Spine1@0.3=8,0,0 "
+            "--reach LeftHand=0.25,1.1,-0.1",
+            "marey body puppet walk.bvh puppet.bvh --strength 0.6 --push Spine1@0.8=15,0,0",
         ),
+        {"pushed.mp4": "A figure is pushed, gives way and comes back, its left hand ahead"},
         {
-            "modes.png": "A row of poses for each mode, from one extreme to the other",
-            "modes-variance.png": "The share of the variance that more and more modes hold",
+            "hidden wrench at the root": "{0[root_wrench_max]:.0e} of the weight",
+            "the puppet is pushed away by": "{1[peak_deviation_cm]:.2f} cm",
         },
-        {
-            "modes": "{0[modes]} instead of 75 angles",
-            "variance held": "{0[variance]:.1%} of {0[frames]} poses",
-            "joints off": "{0[error_mean_cm]:.2f} cm on average",
-            "learned in": "{0[milliseconds]:.0f} ms",
-        },
-        ("walk-model.mry",),
-        tuple(f"walk-{speed}.bvh" for speed in SPEEDS),
+        ("puppet.bvh",),
+        ("walk.bvh",),
     ),
     Example(
         "Bodies",
@@ -193,21 +247,25 @@ SAMPLES = (
     ),
     Example(
         "Bodies",
-        "A clip in {0[bytes]:,} bytes",
-        "Original (blue) and decoded (orange), through each other: grey where they agree.",
+        "Steered",
+        "The hands touch two points at given times, and the walk around them follows.",
         (
-            "marey body compress walk.bvh walk-1cm.mry --max-error 1cm --frames 0:150",
-            f"marey view walk-1cm.mry -o walk-1cm.mp4 --over walk.bvh {CLIP}",
-            "marey body decompress walk-1cm.mry part.bvh --frames 10:40",
+            "marey body steer walk.bvh steered.glb --reach RightHand@1=+-0.05,0.35,0.15 "
+            "--reach LeftHand@2.2=+0.05,0.3,0.15 --frames 0:180 --figure steered.png",
+            f"marey view steered.glb -o steered.mp4 {CLIP}",
+            "marey view steered.glb -o steered.html",
         ),
-        {"walk-1cm.mp4": "Two walkers in the same place, hardly to be told apart"},
         {
-            "channels": "{0[raw_bytes]:,} bytes",
-            "stored": "{0[bytes]:,} bytes, 1 : {0[ratio]:.0f}",
-            "joints off": "{0[error_mean_cm]:.2f} cm on average, {0[error_max_cm]:.2f} cm at most",
-            "decoded in": "{0[decode_milliseconds_per_frame]:.3f} ms a frame",
+            "steered.mp4": "A walker raises one hand to a point, then the other to another",
+            "steered.png": "Poses before and after around the points, which are red balls",
+            "steered.html": "The steered walk in three dimensions",
         },
-        ("walk-1cm.mry",),
+        {
+            "targets missed by": "{0[residual_cm][0]:.2g} and {0[residual_cm][1]:.2g} cm",
+            "largest acceleration of the hands": "{0[peak_acceleration_ratio]:.2f} times the original's",
+            "time": "{0[seconds]:.2f} s",
+        },
+        ("steered.glb",),
         ("walk.bvh",),
     ),
     Example(
@@ -244,25 +302,21 @@ SAMPLES = (
     ),
     Example(
         "Bodies",
-        "Steered",
-        "The hands touch two points at given times, and the walk around them follows.",
+        "A clip in {0[bytes]:,} bytes",
+        "Original (blue) and decoded (orange), through each other: grey where they agree.",
         (
-            "marey body steer walk.bvh steered.glb --reach RightHand@1=+-0.05,0.35,0.15 "
-            "--reach LeftHand@2.2=+0.05,0.3,0.15 --frames 0:180 --figure steered.png",
-            f"marey view steered.glb -o steered.mp4 {CLIP}",
-            "marey view steered.glb -o steered.html",
+            "marey body compress walk.bvh walk-1cm.mry --max-error 1cm --frames 0:150",
+            f"marey view walk-1cm.mry -o walk-1cm.mp4 --over walk.bvh {CLIP}",
+            "marey body decompress walk-1cm.mry part.bvh --frames 10:40",
         ),
+        {"walk-1cm.mp4": "Two walkers in the same place, hardly to be told apart"},
         {
-            "steered.mp4": "A walker raises one hand to a point, then the other to another",
-            "steered.png": "Poses before and after around the points, which are red balls",
-            "steered.html": "The steered walk in three dimensions",
+            "channels": "{0[raw_bytes]:,} bytes",
+            "stored": "{0[bytes]:,} bytes, 1 : {0[ratio]:.0f}",
+            "joints off": "{0[error_mean_cm]:.2f} cm on average, {0[error_max_cm]:.2f} cm at most",
+            "decoded in": "{0[decode_milliseconds_per_frame]:.3f} ms a frame",
         },
-        {
-            "targets missed by": "{0[residual_cm][0]:.2g} and {0[residual_cm][1]:.2g} cm",
-            "largest acceleration of the hands": "{0[peak_acceleration_ratio]:.2f} times the original's",
-            "time": "{0[seconds]:.2f} s",
-        },
-        ("steered.glb",),
+        ("walk-1cm.mry",),
         ("walk.bvh",),
     ),
     Example(
@@ -284,101 +338,69 @@ SAMPLES = (
     ),
     Example(
         "Bodies",
-        "In balance",
-        "A character stands by internal forces alone, is pushed, and reaches for a point below the balance.",
+        "What walking is made of",
+        "The mean pose of four walks, and what each of the modes does to it.",
         (
-            "marey body balance walk.bvh pushed.mp4 --seconds 2 --push Spine1@0.3=8,0,0 "
-            "--reach LeftHand=0.25,1.1,-0.1",
-            "marey body puppet walk.bvh puppet.bvh --strength 0.6 --push Spine1@0.8=15,0,0",
+            f"marey body fit {' '.join(f'walk-{speed}.bvh' for speed in SPEEDS)} -o walk-model.mry --modes 6",
+            "marey view walk-model.mry -o modes.png --size 860x1000",
+            f"marey view walk-model.mry -o modes-variance.png --kind variance {FIGURE}",
         ),
-        {"pushed.mp4": "A figure is pushed, gives way and comes back, its left hand ahead"},
         {
-            "hidden wrench at the root": "{0[root_wrench_max]:.0e} of the weight",
-            "the puppet is pushed away by": "{1[peak_deviation_cm]:.2f} cm",
+            "modes.png": "A row of poses for each mode, from one extreme to the other",
+            "modes-variance.png": "The share of the variance that more and more modes hold",
         },
-        ("puppet.bvh",),
+        {
+            "modes": "{0[modes]} instead of 75 angles",
+            "variance held": "{0[variance]:.1%} of {0[frames]} poses",
+            "joints off": "{0[error_mean_cm]:.2f} cm on average",
+            "learned in": "{0[milliseconds]:.0f} ms",
+        },
+        ("walk-model.mry",),
+        tuple(f"walk-{speed}.bvh" for speed in SPEEDS),
+    ),
+    Example(
+        "Bodies",
+        "A walk",
+        "A walking human, from published gait curves. Any BVH, AMC, glTF or C3D of yours goes the same way.",
+        (
+            "marey info walk.bvh",
+            f"marey view walk.bvh -o walk.mp4 --frames 0:150 {CLIP}",
+            f"marey view walk.bvh -o walk.png {FIGURE}",
+            "marey view walk.bvh -o walk.html",
+            "marey convert walk.bvh walk.glb",
+        ),
+        {
+            "walk.mp4": "A figure of the skeleton walks from left to right",
+            "walk.png": "Poses along the walk, one beside the other",
+            "walk.html": "The walk in three dimensions",
+        },
+        {
+            "frames": "{0[frames]} at {0[frame_rate]:.0f} per second",
+            "joints": "{0[joints]}",
+            "distance walked": "{0[travelled]:.1f} m",
+        },
+        ("walk.bvh", "walk.glb"),
         ("walk.bvh",),
-    ),
-    Example(
-        "Surfaces",
-        "The walk with a skin",
-        "A mesh of constant connectivity over time, as a 4D capture gives it. The human is built in.",
-        (
-            "marey surface skin walk.bvh -o human.glb",
-            f"marey view human.glb -o human.mp4 --frames 0:75 {CLIP}",
-            f"marey view human.glb -o human.png {FIGURE}",
-            "marey view human.glb -o human.html",
-        ),
-        {
-            "human.mp4": "A clothed human walks from left to right",
-            "human.png": "The human's poses along the walk",
-            "human.html": "The walking human in three dimensions",
-        },
-        {"vertices": "{0[vertices]:,}", "frames": "{0[frames]}", "skinned in": "{0[seconds]:.2f} s"},
-        ("human.glb",),
-        ("walk.bvh",),
-    ),
-    Example(
-        "Surfaces",
-        "Which captured frames lead to which others",
-        "A few sequences of one subject, and the graph of the cheapest paths between all their frames.",
-        (
-            "marey surface graph sample:library -o subject.mry --vertices 800 --alpha 0.02 --triangles 300",
-            "marey view subject.mry -o graph.png --size 860x720",
-        ),
-        {"graph.png": "Sequences as arcs of a circle, transitions between them as curves"},
-        {
-            "captured": "{0[frames]} frames of {0[sequences]} sequences",
-            "transitions worth taking": "{0[transitions]:,}, {0[density]:.1%} of all pairs",
-            "distances and graph in": "{0[seconds][graph]:.1f} s",
-        },
-        ("subject.mry",),
-        turn=1,
-    ),
-    Example(
-        "Surfaces",
-        "A path that was never walked",
-        "The subject follows a figure-eight: captured frames in green, blends between them in red.",
-        (
-            "marey surface animate subject.mry -o eight.mry --path eight.csv",
-            f"marey view eight.mry -o eight.mp4 {CLIP}",
-            "marey surface animate subject.mry -o eight.png --path eight.csv",
-            "marey view eight.mry -o eight.html",
-            "marey convert eight.mry eight.glb --max-error 1mm",
-        ),
-        {
-            "eight.mp4": "A human walks a figure-eight, green and for moments red",
-            "eight.png": "The path from above, and what was walked",
-            "eight.html": "The walked figure-eight in three dimensions",
-        },
-        {
-            "frames": "{0[frames]}, {0[captured_frames]} of them captured",
-            "off the path": "{0[path_error]:.3f} m on average",
-            "foot skate": "{0[foot_slide_ratio]:.2f} times that of the captured frames",
-        },
-        ("eight.glb", "eight.csv"),
-        ("eight.csv",),
+        turn=0,
     ),
     Example(
         "Crowds",
-        "Two streams of people",
-        "Tracks, as a tracker, a simulation or a dataset gives them, and as walking figures.",
+        "Directed: two people meet behind the others",
+        "The least control that brings both to one place; the others make way.",
         (
-            "marey info crowd.csv",
-            "marey view crowd.csv -o crowd.mp4 --frames 0:75 --size 720x324",
-            f"marey view crowd.csv -o crowd.png {FIGURE}",
+            "marey crowd direct rendezvous -o meeting.mry --iterations 80 --figure meeting.png",
+            "marey view meeting.mry -o meeting.mp4 --frames 350:400 --size 600x270",
         ),
         {
-            "crowd.mp4": "Many small figures walk through each other in two directions",
-            "crowd.png": "Their tracks from above",
+            "meeting.png": "Paths of a group of people without control and with it, and the cost as it falls",
+            "meeting.mp4": "Two figures leave the front row of a group and meet behind it",
         },
         {
-            "people": "{0[agents]}",
-            "length": "{0[duration]:.0f} s",
-            "mean speed": "{0[mean_speed]:.2f} m/s",
+            "off": "{0[constraints][0][error]:.2f} m",
+            "without control": "{0[constraints][0][free]:.1f} m",
+            "control": "{0[control_rms]:.2f} m/s²",
         },
-        ("crowd.csv",),
-        ("crowd.csv",),
+        ("meeting.mry",),
     ),
     Example(
         "Crowds",
@@ -400,25 +422,6 @@ SAMPLES = (
             "time": "{0[microseconds_per_person_step]:.1f} µs a person and step",
         },
         ("sideway.sqlite",),
-    ),
-    Example(
-        "Crowds",
-        "Directed: two people meet behind the others",
-        "The least control that brings both to one place; the others make way.",
-        (
-            "marey crowd direct rendezvous -o meeting.mry --iterations 80 --figure meeting.png",
-            "marey view meeting.mry -o meeting.mp4 --frames 350:400 --size 600x270",
-        ),
-        {
-            "meeting.png": "Paths of a group of people without control and with it, and the cost as it falls",
-            "meeting.mp4": "Two figures leave the front row of a group and meet behind it",
-        },
-        {
-            "off": "{0[constraints][0][error]:.2f} m",
-            "without control": "{0[constraints][0][free]:.1f} m",
-            "control": "{0[control_rms]:.2f} m/s²",
-        },
-        ("meeting.mry",),
     ),
     Example(
         "Crowds",
@@ -458,27 +461,25 @@ SAMPLES = (
         ("captured.zarr",),
     ),
     Example(
-        "Together",
-        "Everyone walks",
-        "The people of the simulated streams as whole bodies: each a variant of captured walks of its own, "
-        "matched to its speed, its feet planted.",
+        "Crowds",
+        "Two streams of people",
+        "Tracks, as a tracker, a simulation or a dataset gives them, and as walking figures.",
         (
-            "marey crowd walk sideway.sqlite -o bodies.glb --start 9 --seconds 5",
-            "marey crowd walk sideway.sqlite -o bodies.png --start 9 --seconds 5",
-            "marey crowd walk sideway.sqlite -o bodies.html --start 9 --seconds 5",
+            "marey info crowd.csv",
+            "marey view crowd.csv -o crowd.mp4 --frames 0:75 --size 720x324",
+            f"marey view crowd.csv -o crowd.png {FIGURE}",
         ),
         {
-            "bodies.png": "A crowd of walking humans in different clothes",
-            "bodies.html": "The walking crowd in three dimensions",
+            "crowd.mp4": "Many small figures walk through each other in two directions",
+            "crowd.png": "Their tracks from above",
         },
         {
-            "bodies": "{0[people]}",
-            "foot skate": "{0[slide_cm_s]:.1f} cm/s",
-            "bodies from their tracks": "{0[path_error]:.3f} m on average",
-            "as GLB": "{0[bytes]:,} bytes",
-            "made in": "{0[seconds_spent]:.1f} s",
+            "people": "{0[agents]}",
+            "length": "{0[duration]:.0f} s",
+            "mean speed": "{0[mean_speed]:.2f} m/s",
         },
-        ("bodies.glb",),
+        ("crowd.csv",),
+        ("crowd.csv",),
     ),
 )
 """On the built-in samples."""
