@@ -226,11 +226,12 @@ class Simulator:
         *,
         balls: Sequence[Ball] = (),
         pins: Sequence[Pin] = (),
+        shapes: Shapes | None = None,
     ) -> None:
         self.character, self.settings = character, settings or SimulationSettings()
         self.limits: CompiledLimits = EllipsoidLimits.none() if limits is None else limits
         self.balls, self.pins = tuple(balls), tuple(pins)
-        self.shapes = Shapes.of(character)
+        self.shapes = Shapes.of(character) if shapes is None else shapes
         self._scene = self._make_scene(self.settings)
 
     def _make_scene(self, settings: SimulationSettings) -> Scene:
@@ -393,6 +394,7 @@ class Simulator:
             replace(self.settings, integrator="constant", sweeps=0, stabilise=False),
             self.limits,
             pins=self.pins,
+            shapes=self.shapes,
         )
         found = self._gathered([state._replace(multipliers=None, balls=None)])
         work, room, record = (
