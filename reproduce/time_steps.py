@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 
 import marey
 from marey.body.anatomy import end_effectors
-from marey.body.physics.reduced import PhysicalCharacter
+from marey.body.physics.inertia import BodySettings, Bones
+from marey.body.physics.reduced import Basis, PhysicalCharacter
 from marey.body.physics.simulate import (
     Push,
     SimulationSettings,
@@ -78,7 +79,10 @@ def main() -> int:
     data = _cmu.folder(options.data)
     clips = _cmu.all_clips(data) if data else {}
     walk = _cmu.clip(clips["02_01"], cleaned=False) if "02_01" in clips else marey.samples.walk()
-    character = PhysicalCharacter.of(PoseModel.fit([walk], modes=10))
+    # Masses of helper joints as they were there.
+    light = BodySettings(least_share=1e-3, carrier_share=1e-3)
+    basis = Basis.geodesics(PoseModel.fit([walk], modes=10))
+    character = PhysicalCharacter(walk.skeleton, basis, Bones.of(walk.skeleton, settings=light))
     portraits(options.out)
     projections(character, walk, options.out)
     good = momentum(character, options.out)

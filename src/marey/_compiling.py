@@ -37,6 +37,7 @@ from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.targetconfig import TargetConfig
 
 OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 """What most kernels are compiled with."""
@@ -101,6 +102,19 @@ class _Library(JITCodeLibrary):  # type: ignore[misc]
             self._finalized = True  # no machine code
         else:
             super()._finalize_final_module()
+
+
+def _same(self: Any, other: object) -> bool:
+    """Whether two sets of options are the same; numba asks a thousand times a function."""
+    if not isinstance(other, TargetConfig):
+        return NotImplemented
+    if self._values.keys() == other._values.keys():
+        return bool(self._values == other._values)
+    return bool(self.values() == other.values())
+
+
+# numba's own, which is the same of all options, takes them all together anew every time.
+TargetConfig.__eq__, TargetConfig.__hash__ = _same, lambda self: hash(type(self))
 
 
 class _Codegen(JITCPUCodegen):  # type: ignore[misc]
