@@ -48,6 +48,7 @@ from marey.body.physics._projection_kernels import (
     PUSHES,
     SLOT,
     SORT,
+    SPEED,
 )
 from marey.geometry._inline_kernels import Matrix, Vector, exp_and_factors, hat_polynomial, product, row_times
 
@@ -59,8 +60,8 @@ AT, ALONG = 0, 3
 # Metres and metres per second: gaps that always count as contacts, speeds below which nothing bounces, and
 # the fastest correction of drift.
 NEAR, REST, FASTEST = 0.01, 0.3, 2.0
-# Cosine above which two planes of a limit are one.
-SAME = 0.95
+# Cosine above which two planes of a limit are one, and how far a joint may be beyond before it gets another.
+SAME, BEYOND = 0.95, 0.005
 # Added to the diagonal of the rows' matrix, relative: rows of corners of one foot depend on each other.
 SOFTNESS = 1e-10
 
@@ -80,10 +81,10 @@ def add_row(
 
 @njit(**INNER)
 def bend_row(line: Array, z: Array, size: int, row: int, bound: float, h: float) -> None:
-    """A new bound of a row that is there; `z[GIVEN, size]` keeps the largest change that counts, metres."""
+    """A new bound of a row that is there; `z[GIVEN, -1]` keeps the largest change that counts, metres."""
     off = bound - line[BOUND, row]
     line[BOUND, row] = bound
-    if line[PUSH, row] > 0.0 or off > 0.0:
+    if line[PUSH, row] > 0.0 or line[SPEED, row] < off:
         z[GIVEN, size] = max(z[GIVEN, size], abs(h * off))
 
 
@@ -209,7 +210,7 @@ def limits(
         j = limited[l]
         if parents[j, 1] != j:
             continue
-        w, spin, row = triple(frames, j, W), triple(frames, j, SPIN), mark[slot + l] - 1
+        w, spin = triple(frames, j, W), triple(frames, j, SPIN)
         # A radian at most: half a turn on, planes would face the other way.
         ahead = min(h, 1.0 / max(math.sqrt(dot(spin, spin)), 1e-12))
         end, slope = limit_of(bones, j, middles, parameters, which, l, plus(w, scaled(ahead, spin)))
@@ -219,19 +220,28 @@ def limits(
             if not again and now > end:
                 # It may be thrown at its limit by others.
                 end, slope, ahead = now, other, 0.0
-            held, size = triple(spot, max(row, 0), AT), dot(slope, slope)
-            same = again and row >= 0 and dot(held, slope) > SAME * math.sqrt(dot(held, held) * size)
             # Back slowly, if it is outside already.
-            bound = (end - ahead * dot(held if same else slope, spin)) / h
-            bound -= max(0.0, 0.5 * now / h, now / h - FASTEST)
-            if same:
-                bend_row(line, z, last, row, bound, 0.1 * h)
+            back, row, best = (
+                max(0.0, 0.5 * now / h, now / h - FASTEST),
+                -1,
+                SAME * math.sqrt(dot(slope, slope)),
+            )
+            for r in range(first if again else 0):
+                if kind[r, BALL] == LIMIT and kind[r, BODY] == j:
+                    held = triple(spot, r, AT)
+                    along = dot(held, slope) / math.sqrt(dot(held, held))
+                    if along > best:
+                        row, best = r, along
+            if row >= 0:
+                bound = end / h - dot(triple(spot, row, AT), spin) * ahead / h - back
+                bend_row(line, z, last, row, bound, 0.2 * h)
                 continue
-        if end < (0.0 if again else -margin) or rows == kind.shape[0]:
+            bound = (end - ahead * dot(slope, spin)) / h - back
+        if end < (BEYOND if again else -margin) or rows == kind.shape[0]:
             continue
         if again:
             z[GIVEN, last] = NEAR
-        kept = slot + l if row < 0 else -1
+        kept = slot + l if mark[slot + l] == 0 else -1
         rows = add_row(line, kind, spot, rows, bound, PUSHES, kept, j, slope, scaled(-1.0, slope))
         kind[rows - 1, BALL], mark[slot + l] = LIMIT, rows
     return rows

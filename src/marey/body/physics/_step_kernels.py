@@ -330,13 +330,15 @@ def advance(
         numbers[FRICTION],
         choices[GROUP] == CENTRE,
     )
+    # The column of what bounds changed by, behind the balls'.
+    worst = z.shape[1] - 1
     pressed, variational = 3 * planes.shape[0] * carriers.shape[0], method <= EXACT
     for k in range((last - first) * steps * 2):
         # After each step there may be a correction of places alone.
         i, n, settles = first + k // (2 * steps), k // 2 % steps, settling or k % 2 == 1
         if k % (2 * steps) == 0:
             place(parents, bones, directions, alphas, i, centred, frames, S)
-        bent = z[GIVEN, size] > 1e-3 and record[i, n, 8] > 0.0
+        bent = z[GIVEN, worst] > 1e-3 and record[i, n, 8] > 0.0
         if k % 2 == 1 and (settling or not (bent or choices[STABILISE] == 1)):
             continue
         h = 0.0 if settles else numbers[STEP]
@@ -385,7 +387,7 @@ def advance(
         for iteration in range(1 if settles else 60 if method == EXACT else 20 if variational else 1):
             again, before = iteration > 0, rows
             quadratic_forces(parents, moving, bones, directions, T, frames, z, centred)
-            z[GIVEN, size] = 0.0
+            z[GIVEN, worst] = 0.0
             turned, slid, _ = root_step(z, group, h)
             if again and planes.shape[0] > 0:
                 for a in range(modes):
@@ -442,13 +444,13 @@ def advance(
             largest = project(
                 J, A, B, line, kind, order, z, rows, friction, choices[SWEEPS], numbers[TOLERANCE]
             )
-            z[GIVEN, size] = max(z[GIVEN, size], h * largest)
+            z[GIVEN, worst] = max(z[GIVEN, worst], h * largest)
             backward(U, size, z, LEFT)
             change = 0.0
             for a in range(size):
                 change = max(change, abs(z[NEW, a] - z[LEFT, a]))
                 z[NEW, a] = z[LEFT, a]
-            if again and (change < 1e-13 or (method == VARIATIONAL and z[GIVEN, size] < 2e-4)):
+            if again and (change < 1e-13 or (method == VARIATIONAL and z[GIVEN, worst] < 1e-3)):
                 break
         mark[slots] = rows
         largest = 0.0

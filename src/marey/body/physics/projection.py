@@ -85,14 +85,21 @@ def box_programme(A: Array, c: Array, low: Array, high: Array) -> Array:
     import daqp
 
     count = len(c)
-    H = A + SOFTNESS * np.trace(A) / count * np.eye(count)
-    bounds = [np.clip(bound, -1e30, 1e30) for bound in (high, low)]
-    kinds = np.zeros(count, dtype=np.int32)
-    found, _, flag, _ = daqp.solve(
-        np.ascontiguousarray(H), np.array(c), np.empty((0, count)), *bounds, kinds, primal_tol=1e-10
-    )
-    if flag < 1:
+    # Rows of contacts and limits differ by their units.
+    scale = 1 / np.sqrt(np.maximum(np.diag(A), 1e-12))
+    H = np.ascontiguousarray(scale[:, None] * A * scale)
+    bounds = [np.clip(bound / scale, -1e30, 1e30) for bound in (high, low)]
+    flag = 0
+    for softness, tolerance in ((SOFTNESS, 1e-10), (1e3 * SOFTNESS, 1e-8)):
+        kinds, soft = np.zeros(count, dtype=np.int32), H + softness * np.eye(count)
+        found, _, flag, _ = daqp.solve(
+            soft, c * scale, np.empty((0, count)), *bounds, kinds, primal_tol=tolerance
+        )
+        if flag >= 1:
+            break
+    else:
         raise InputError(f"the constraints of a step cannot be met: daqp ended with {flag}")
+    found = np.asarray(found) * scale
     found = np.clip(found, low, high)
     # Exact, with the rows that are not at a bound: those that repeat each other share their part.
     edge = 1e-9 * (1 + np.abs(found).max())
