@@ -214,6 +214,8 @@ def limits(
         # A radian at most: half a turn on, planes would face the other way.
         ahead = min(h, 1.0 / max(math.sqrt(dot(spin, spin)), 1e-12))
         end, slope = limit_of(bones, j, middles, parameters, which, l, plus(w, scaled(ahead, spin)))
+        if again and end < BEYOND and mark[slot + l] == 0:
+            continue
         now, other = limit_of(bones, j, middles, parameters, which, l, w)
         bound = now
         if h > 0.0:

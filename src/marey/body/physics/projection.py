@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from marey._arrays import Array, Integers
 from marey.errors import InputError
@@ -39,6 +40,7 @@ class Projection:
         J: `(rows, size)`.
         bounds: `(rows,)`.
         kinds: `(rows,)`: PUSHES, HOLDS, or the number of the normal row that bounds a row's friction.
+        slots: `(rows,)`, which multipliers of a state the rows' are, if it is of one.
 
     >>> still = Projection(np.diag([2.0, 1.0]), np.array([0.0, -3.0]), np.array([[0.0, 1.0]]),
     ...                    np.array([0.0]), np.array([PUSHES]))
@@ -51,13 +53,15 @@ class Projection:
     J: Array
     bounds: Array
     kinds: Integers
+    slots: Integers | None = None
 
-    def solve(self, *, friction: float = 0.8, rounds: int = 100) -> Projected:
+    def solve(self, *, friction: float = 0.8, rounds: int = 100, start: ArrayLike | None = None) -> Projected:
         """Velocity and impulses by quadratic programmes.
 
         Args:
             friction: Coulomb's, for rows of friction.
             rounds: of the fixed point, at most.
+            start: `(rows,)`, impulses that it starts at; where something rubs there may be several solutions.
         """
         if not len(self.J):
             return Projected(np.array(self.free), np.empty(0))
@@ -66,7 +70,7 @@ class Projection:
         low, high = np.zeros(len(c)), np.full(len(c), np.inf)
         low[self.kinds == HOLDS] = -np.inf
         tangential = np.flatnonzero(self.kinds >= 0)
-        found = np.zeros(len(c))
+        found = np.zeros(len(c)) if start is None else np.array(start, dtype=np.float64)
         most = np.zeros(len(tangential))
         for done in range(rounds if len(tangential) else 1):
             before = found

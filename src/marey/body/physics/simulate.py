@@ -81,8 +81,8 @@ class SimulationSettings:
     friction: float = 0.8
     restitution: float = 0.0
     margin: float = 0.2
-    sweeps: int = 60
-    tolerance: float = 1e-9
+    sweeps: int = 300
+    tolerance: float = 1e-8
     drift: float = 0.2
     stabilise: bool = False
     group: str = "centre"
@@ -418,7 +418,8 @@ class Simulator:
             to_group[3:6] = M[3:6] / M[3, 3]
         root, kind = np.triu(work.U) @ to_group, room.kind[:rows, _projection_kernels.SORT].copy()
         bounds = room.line[_projection_kernels.BOUND, :rows].copy()
-        return Projection(root.T @ root, found.v[0], room.J[:size, :rows].T @ root, bounds, kind)
+        slots = room.kind[:rows, _projection_kernels.SLOT].copy()
+        return Projection(root.T @ root, found.v[0], room.J[:size, :rows].T @ root, bounds, kind, slots)
 
     def penetration(self, trajectory: Trajectory) -> Array:
         """Metres `(steps,)` by which the deepest shape is behind a plane."""
