@@ -35,6 +35,7 @@ METHODS = (
     "crowd-editing",
     "crowd-simulation",
     "crowd-direction",
+    "crowd-density",
     "crowd-dataset",
     "surface-sequences",
     "surface-distances",

@@ -38,6 +38,7 @@ SECTIONS = {
     ),
     "Crowds": (
         "flow", "crowd_capture", "field_codec", "field_texture", "crowd_advection", "crowd_simulation",
+        "crowd_direct",
     ),
     "Pictures and pages": ("rendering", "walking_bodies", "studio_drag", "studio_page"),
 }  # fmt: skip

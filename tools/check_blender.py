@@ -7,7 +7,8 @@ as GLB. A second process, the Python that has `bpy`, imports both, steps through
 the heads of the bones with marey's forward kinematics; characters are compared vertex by vertex as well.
 So are the walking bodies of twenty people of a crowd, some of whom come and go. A subject
 of captured meshes goes from a walk to a run and back, as a GLB with every frame, as one with few shapes, and
-as USD. Exit code 1 if anything is off by more than 0.1 mm, or with few shapes, than what they were allowed.
+as USD, and so does a square with an image. Exit code 1 if anything is off by more than 0.1 mm, or with few
+shapes, than what they were allowed, or a colour by more than 2 of 255.
 
 Blender is only ever run as that separate process: its licence (GPL) and its size stay there.
 """
@@ -28,6 +29,7 @@ TOLERANCE = 1e-4  # metres
 CROWD = "crowd.glb"
 MESHES = {"meshes.glb": 0.0, "shapes.glb": 1e-3, "meshes.usdc": 0.0}
 """Animations of meshes and how far off their vertices may be, metres."""
+COLOUR = 2 / 255
 
 
 def main() -> int:
@@ -79,15 +81,29 @@ def write_files(clips: list[Path], folder: Path) -> None:
 
 
 def write_meshes(folder: Path) -> None:
-    """A captured subject made to walk, run and walk again."""
+    """A captured subject made to walk, run and walk again, and a square with an image."""
+    from PIL import Image
+
     import marey
+    from marey.surface.sequence import Texture
 
     subject = marey.surface.graph(marey.samples.mesh_library(vertices=800), alpha=0.02)
     orders = [("walk:20", 0.0), ("run:20", 2.5), ("walk:30", 5.0)]
     made = subject.animate(poses=orders).sequence
     for name, allowed in MESHES.items():
         marey.save(made, folder / name, **({} if name.endswith("usdc") else {"max_error": allowed}))
-    np.savez(folder / "meshes.npz", vertices=made.vertices, frame_rate=made.frame_rate)
+    np.savez(folder / "meshes.npz", vertices=made.vertices, frame_rate=made.frame_rate, colours=made.colours)
+    corners = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], dtype=float)
+    pixels = np.random.default_rng(0).integers(0, 256, (4, 4, 3), dtype=np.uint8)
+    faces = [[0, 1, 2], [0, 2, 3]]
+    uv = corners[:, :2] * 0.75 + 0.125  # the middles of the outer pixels
+    Image.fromarray(pixels).save(folder / "square.png")
+    image = Texture(folder / "square.png")
+    square = marey.MeshSequence([corners] * 2, faces, 25, uv=uv, uv_faces=faces, textures=[image])
+    for ending in ("glb", "usdc"):
+        marey.save(square, folder / f"square.{ending}")
+    at = np.minimum((uv * 4).astype(int), 3)
+    np.savez(folder / "square.npz", colours=pixels[3 - at[:, 1], at[:, 0]] / 255)
 
 
 def write_crowd(folder: Path) -> None:
@@ -140,10 +156,12 @@ def compare_in_blender(folder: Path) -> int:
         )
         worst = max(worst, *errors)
     worst = max(worst, compare_crowd(folder), *(compare_meshes(folder, name) for name in MESHES))
+    painted = max(compare_colours(folder, name) for name in (*MESHES, "square.glb", "square.usdc"))
     print(
-        f"largest difference {worst:.2e} m, {'within' if worst <= TOLERANCE else 'MORE THAN'} {TOLERANCE} m"
+        f"largest difference {worst:.2e} m, {'within' if worst <= TOLERANCE else 'MORE THAN'} {TOLERANCE} m; "
+        f"of colours {255 * painted:.1f} of 255, {'within' if painted <= COLOUR else 'MORE THAN'} 2"
     )
-    return 0 if worst <= TOLERANCE else 1
+    return 0 if worst <= TOLERANCE and painted <= COLOUR else 1
 
 
 def compare_crowd(folder: Path) -> float:
@@ -176,13 +194,7 @@ def compare_meshes(folder: Path, name: str) -> float:
     import bpy
 
     expected = dict(np.load(folder / "meshes.npz"))
-    bpy.ops.wm.read_factory_settings(use_empty=True)
-    bpy.context.scene.render.fps = round(float(expected["frame_rate"]))
-    if name.endswith("usdc"):
-        bpy.ops.wm.usd_import(filepath=str(folder / name))
-    else:
-        bpy.ops.import_scene.gltf(filepath=str(folder / name))
-    mesh = next(one for one in bpy.context.scene.objects if one.type == "MESH")
+    mesh = imported_mesh(folder / name, round(float(expected["frame_rate"])))
     errors = []
     for frame in range(0, len(expected["vertices"]), 7):
         bpy.context.scene.frame_set(frame)
@@ -191,6 +203,53 @@ def compare_meshes(folder: Path, name: str) -> float:
     off = float(max(errors))
     print(f"{'meshes':32} {name:12} {len(errors):4} frames  {off:.1e} m", flush=True)
     return max(off - MESHES[name], 0.0)
+
+
+def compare_colours(folder: Path, name: str) -> float:
+    """Largest difference of a vertex' colour, or of its pixel of the image, from marey's, 0 … 1."""
+    import bpy
+
+    stem = "square" if name.startswith("square") else "meshes"
+    expected = np.load(folder / f"{stem}.npz")["colours"]
+    mesh = imported_mesh(folder / name, 25)
+    loops = np.empty(len(mesh.data.loops), dtype=np.int32)
+    mesh.data.loops.foreach_get("vertex_index", loops)
+    images = [
+        node.image
+        for slot in mesh.material_slots
+        if slot.material and slot.material.node_tree
+        for node in slot.material.node_tree.nodes
+        if node.type == "TEX_IMAGE" and node.outputs["Color"].is_linked
+    ]
+    if stem == "square":
+        uv = np.empty(2 * len(loops), dtype=np.float32)
+        mesh.data.uv_layers.active.data.foreach_get("uv", uv)
+        wide, high = images[0].size
+        pixels = np.array(images[0].pixels[:]).reshape(high, wide, -1)[..., :3]  # from the bottom up
+        at = np.minimum((uv.reshape(-1, 2) * (wide, high)).astype(int), (wide - 1, high - 1))
+        seen = pixels[at[:, 1], at[:, 0]]
+    else:
+        layer = mesh.data.color_attributes[0]
+        values = np.empty(4 * len(layer.data), dtype=np.float32)
+        layer.data.foreach_get("color_srgb", values)
+        seen = values.reshape(-1, 4)[:, :3]
+        seen = seen if layer.domain == "CORNER" else seen[loops]
+    off = float(np.abs(seen - expected[vertex_numbers(mesh)[loops]]).max())
+    print(f"{'colours':32} {name:12} {bpy.app.version_string}  {255 * off:.1f} of 255", flush=True)
+    return off
+
+
+def imported_mesh(file: Path, frame_rate: int) -> Any:
+    """The mesh of a file in an empty scene."""
+    import bpy
+
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.context.scene.render.fps = frame_rate
+    if file.suffix == ".usdc":
+        bpy.ops.wm.usd_import(filepath=str(file))
+    else:
+        bpy.ops.import_scene.gltf(filepath=str(file))
+    return next(one for one in bpy.context.scene.objects if one.type == "MESH")
 
 
 def imported(job: dict[str, Any]) -> tuple[Any, Any]:

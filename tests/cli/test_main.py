@@ -86,6 +86,7 @@ CHOICES = {
     "crowd capture --mask-mode": "marey.crowd.capture.capture.MASK_MODES",
     "crowd capture --method": "marey.crowd.capture.METHODS",
     "crowd capture --scale": "marey.crowd.fields.SCALES",
+    "crowd density --model": "marey.crowd.density.transport.MODELS",
     "crowd direct --method": "marey.crowd.direct.direct.METHODS",
     "crowd edit --basis": "marey.crowd.spectrum.Basis",
     "crowd edit --select": "marey.crowd.spectrum.Select",

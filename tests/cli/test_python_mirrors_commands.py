@@ -80,6 +80,11 @@ OTHERWISE = {
     "crowd dataset people": "scene",
     "crowd dataset hold": "scene",
     "crowd dataset camera": "views",
+    "crowd density after": "danger",
+    "crowd density alarms": None,  # marey.io.alarms
+    "crowd density level": "danger",
+    "crowd density pressure": "danger",
+    "crowd density rising": "danger",
     "crowd direct people": "scene",
     "crowd direct write": None,  # marey.io.direction_json
     "crowd edit max_error": None,  # of the file written

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import marey
 from marey.errors import FormatError, MareyError, MareyWarning
@@ -13,10 +16,11 @@ from marey.geometry.mesh import fans
 from marey.io import usd
 from marey.io.usd import read_meshes
 from marey.surface import MeshSequence
+from marey.surface.sequence import Texture
 from tests.io.test_usd import skinned_leg
 
 pytest.importorskip("pxr")
-from pxr import Gf, Sdf, Usd, UsdGeom
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdShade
 
 ASKED = {"frame_rate": None, "unit": None, "up": None}
 RNG = np.random.default_rng(0)
@@ -178,6 +182,60 @@ def test_a_package_is_read_like_its_stage(tmp_path: Path) -> None:
     marey.save(MESH, tmp_path / "a.usdc")
     assert UsdUtils.CreateNewUsdzPackage(str(tmp_path / "a.usdc"), str(tmp_path / "a.usdz"))
     np.testing.assert_array_equal(marey.load(tmp_path / "a.usdz").vertices, MESH.vertices)
+    with zipfile.ZipFile(tmp_path / "b.usdz", "w") as package:
+        package.writestr("note.txt", "no layer")
+    with pytest.raises(FormatError, match="no USD layer at its beginning"):
+        marey.load(tmp_path / "b.usdz")
+
+
+def painted(folder: Path, colour: tuple[int, int, int]) -> Texture:
+    """An image of one colour in a folder."""
+    name = folder / f"{'_'.join(map(str, colour))}.png"
+    Image.new("RGB", (4, 4), colour).save(name)
+    return Texture(name)
+
+
+def test_an_image_goes_beside_the_layer_and_into_its_package(tmp_path: Path) -> None:
+    from pxr import UsdUtils
+
+    red = painted(tmp_path, (255, 0, 0))
+    home = tmp_path / "home"
+    home.mkdir()
+    marey.save(replace(MESH, textures=(red,)), home / "a.usdc")
+    assert {"a.usdc", "a_texture.png"} <= {file.name for file in home.iterdir()}
+    assert UsdUtils.CreateNewUsdzPackage(str(home / "a.usdc"), str(tmp_path / "a.usdz"))
+    for file in (home / "a.usdc", tmp_path / "a.usdz"):
+        back = marey.load(file)
+        np.testing.assert_array_equal(back.texture(0).read(), red.read())
+        np.testing.assert_allclose(back.uv[back.uv_faces], MESH.uv[MESH.uv_faces], atol=1e-6)
+    with pytest.warns(MareyWarning, match="first frame"):
+        marey.save(replace(MESH, textures=(red, painted(tmp_path, (0, 0, 9)), red)), home / "b.usda")
+    (home / "b_texture.png").unlink()
+    with pytest.warns(MareyWarning, match="is missing"):
+        assert marey.load(home / "b.usda").textures == ()
+
+
+def test_materials_of_parts_of_a_mesh_become_one_image(tmp_path: Path) -> None:
+    stage = quads(tmp_path / "a.usda")
+    mesh = UsdGeom.Mesh.Get(stage, "/top/square")
+    mesh.GetFaceVertexCountsAttr().Set([3, 3])
+    mesh.GetFaceVertexIndicesAttr().Set([0, 1, 2, 0, 2, 3])
+    UsdShade.MaterialBindingAPI.Apply(mesh.GetPrim())
+    for face, colour in enumerate([(1.0, 0.0, 0.0), (0.0, 0.0, 1.0)]):
+        material = UsdShade.Material.Define(stage, f"/top/material{face}")
+        shader = UsdShade.Shader.Define(stage, f"/top/material{face}/surface")
+        shader.CreateIdAttr("UsdPreviewSurface")
+        shader.CreateInput("diffuseColor", Sdf.ValueTypeNames.Color3f).Set(colour)
+        material.CreateSurfaceOutput().ConnectToSource(shader.ConnectableAPI(), "surface")
+        subset = UsdShade.MaterialBindingAPI(mesh).CreateMaterialBindSubset(f"part{face}", [face])
+        UsdShade.MaterialBindingAPI.Apply(subset.GetPrim()).Bind(material)
+    stage.GetRootLayer().Save()
+    back = marey.load(tmp_path / "a.usda")
+    image = back.texture(0).read()
+    high, wide = image.shape[:2]
+    at = back.uv[back.uv_faces].mean(axis=1)
+    seen = [image[int((1 - v) * high), int(u * wide)].tolist() for u, v in at]
+    assert seen == [[255, 0, 0], [0, 0, 255]]
 
 
 def test_what_lies_outside_the_folder_of_a_stage_is_not_opened(tmp_path: Path) -> None:

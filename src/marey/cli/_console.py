@@ -82,6 +82,12 @@ def _bars() -> Iterator[Progress | None]:
 _drawn: Progress | None = None
 
 
+def describe(text: str) -> None:
+    """Say beside the newest bar what it has come to."""
+    if _drawn is not None and _drawn.task_ids:
+        _drawn.update(_drawn.task_ids[-1], description=text)
+
+
 def print_result(result: Mapping[str, object], *, as_json: bool) -> None:
     """Print a result: as JSON, or as a small table of names and values."""
     if as_json:

@@ -76,6 +76,7 @@ COMMANDS = {
     "crowd animate": "Let people walk in captured motion: tracks, bodies, or drawn into the video.",
     "crowd capture": "Capture the motion in a video as velocity fields.",
     "crowd dataset": "Simulate a crowd and render it: video with ground truth.",
+    "crowd density": "Estimate how dense a crowd is, and where that is dangerous.",
     "crowd direct": "Make a crowd do what constraints say, by the least control.",
     "crowd edit": "Edit a captured flow, and store it small.",
     "crowd evaluate": "Errors of captured motion, and overlapping bodies.",

@@ -4,6 +4,7 @@ from marey.crowd.analysis import summary as info
 from marey.crowd.animate import animate
 from marey.crowd.cameras import Camera
 from marey.crowd.capture import capture
+from marey.crowd.density import density
 from marey.crowd.direct import direct
 from marey.crowd.edit import edit
 from marey.crowd.evaluation.fields import evaluate
@@ -26,6 +27,7 @@ __all__ = [
     "Tracks",
     "animate",
     "capture",
+    "density",
     "direct",
     "edit",
     "evaluate",

@@ -7,8 +7,8 @@ edges match, not centres.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -126,6 +126,8 @@ class FieldSeries(Timed):
             128 (:data:`UNKNOWN`) where that is not known.
         scale: "person", each person's own motion, as captured; "crowd", the flow of the crowd as a whole, see
             :func:`~marey.crowd.scales.crowd_flow`; "" where that is not known.
+        maps: What else is known of every pixel, by name, each `(frames, rows, columns)`, such as the
+            `density` in people per m² that :func:`marey.crowd.density` finds.
 
     >>> still = FieldSeries(np.zeros((2, 4, 6, 2)), 25)
     >>> still.frames, still.rows, still.columns
@@ -139,6 +141,7 @@ class FieldSeries(Timed):
     name: str = ""
     foreground: NDArray[np.uint8] | None = None
     scale: str = ""
+    maps: Mapping[str, FloatArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         given = np.asarray(self.velocities)
@@ -164,6 +167,10 @@ class FieldSeries(Timed):
             mask=mask,
             homography=homography,
             foreground=foreground,
+            maps={
+                name: checked(name, values, velocities.shape[:3], dtype=np.float32)
+                for name, values in self.maps.items()
+            },
         )
 
     frames = derived(len, "velocities", "Number of frames.")
@@ -187,6 +194,10 @@ class FieldSeries(Timed):
         frames = (np.square(frame[inside], dtype=np.float64).sum(axis=-1).mean() for frame in self.velocities)
         return float(sum(frames)) / self.frames
 
+    def mapped(self, change: Callable[[FloatArray], FloatArray]) -> dict[str, FloatArray]:
+        """Every map after a change."""
+        return {name: read_only(np.asarray(change(values))) for name, values in self.maps.items()}
+
     def __getitem__(self, key: int | slice) -> FieldSeries:
         """Frames as a shorter series; velocities turn round when it is played backwards, `[::-1]`.
 
@@ -199,6 +210,7 @@ class FieldSeries(Timed):
             self,
             velocities=self.velocities[frames] if step > 0 else read_only(-self.velocities[frames]),
             foreground=None if self.foreground is None else self.foreground[frames],
+            maps=self.mapped(lambda values: values[frames]),
         )
         return chosen if abs(step) == 1 else chosen.resample(self.frame_rate / abs(step))
 
@@ -228,6 +240,7 @@ class FieldSeries(Timed):
         """
         velocities = np.empty((len(bounds) - 1, *self.velocities.shape[1:]), self.velocities.dtype)
         foreground = None if self.foreground is None else np.empty(velocities.shape[:3], np.uint8)
+        maps = {name: np.empty(velocities.shape[:3], np.float32) for name in self.maps}
         for number, (start, stop) in enumerate(pairwise(bounds)):
             frames = np.arange(int(start), max(int(np.ceil(stop - 1e-6)), int(start) + 1))
             weights = np.minimum(frames + 1, stop) - np.maximum(frames, start)
@@ -235,7 +248,9 @@ class FieldSeries(Timed):
             velocities[number] = np.tensordot(weights.astype(velocities.dtype), self.velocities[part], 1)
             if foreground is not None and self.foreground is not None:
                 foreground[number] = mixed_foreground(self.foreground[part], weights[:, None, None])
-        return replace(self, velocities=read_only(velocities), foreground=foreground)
+            for name, values in maps.items():
+                values[number] = np.tensordot(weights / weights.sum(), self.maps[name][part], 1)
+        return replace(self, velocities=read_only(velocities), foreground=foreground, maps=maps)
 
     def mirror(self) -> FieldSeries:
         """The image seen in a mirror: columns reversed, u becomes -u; on the ground x becomes -x."""
@@ -251,6 +266,7 @@ class FieldSeries(Timed):
             mask=None if self.mask is None else self.mask[:, ::-1],
             homography=homography,
             foreground=None if self.foreground is None else self.foreground[:, :, ::-1],
+            maps=self.mapped(lambda values: values[:, :, ::-1]),
         )
 
     def crop(self, rows: slice, columns: slice) -> FieldSeries:
@@ -275,6 +291,7 @@ class FieldSeries(Timed):
             mask=None if self.mask is None else self.mask[tuple(window)],
             homography=homography,
             foreground=None if self.foreground is None else self.foreground[:, window[0], window[1]],
+            maps=self.mapped(lambda values: values[:, window[0], window[1]]),
         )
 
     def facts(self) -> dict[str, object]:
@@ -286,6 +303,7 @@ class FieldSeries(Timed):
             "columns": self.columns,
             "masked": None if self.mask is None else rounded(1 - self.mask.mean()),
             "scale": self.scale or None,
+            **({"maps": list(self.maps)} if self.maps else {}),
             "mean_speed_pixels": rounded(speed.mean() if self.mask is None else speed[:, self.mask].mean()),
         }
 
@@ -345,6 +363,11 @@ def concatenate(parts: Sequence[FieldSeries]) -> FieldSeries:
         velocities=read_only(np.concatenate([part.velocities for part in parts])),
         mask=np.logical_and.reduce(masks) if masks else None,
         foreground=read_only(np.concatenate(known)) if len(known) == len(parts) else None,
+        maps={
+            name: read_only(np.concatenate([part.maps[name] for part in parts]))
+            for name in first.maps
+            if all(name in part.maps for part in parts)
+        },
     )
 
 

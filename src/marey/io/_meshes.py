@@ -7,16 +7,17 @@ read it back, unless the caller knows better.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 
 from marey import _arrays
-from marey._arrays import AnyArray, FloatArray, IntArray, read_only
+from marey._arrays import AnyArray, Array, BoolArray, FloatArray, IntArray, Integers, read_only
 from marey._work import Progress, tracked
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry.convention import Convention, UpAxis, unit_size
+from marey.io._atlas import Look, atlas
 from marey.io._files import (
     numbered_name,
     plain_stem,
@@ -217,7 +218,38 @@ def _image_names(sequence: MeshSequence, path: Path) -> list[str]:
         if count > 1
         else [plain_stem(path) or "mesh"]
     )
-    return [s + IMAGE_MARK + _image_ending(t) for s, t in zip(stems, sequence.textures, strict=False)]
+    return [s + IMAGE_MARK + image_ending(t) for s, t in zip(stems, sequence.textures, strict=False)]
+
+
+def with_materials(
+    mesh: Mesh, materials: list[Look], used: Integers, corners: Array, bare: BoolArray
+) -> Mesh:
+    """A mesh with an image of all its materials, or with colours of its vertices if none has an image.
+
+    Args:
+        used: `(faces,)`, the material of each face.
+        corners: `(faces, 3, 2)`, texture coordinates.
+        bare: `(faces,)`, faces without such coordinates, which have the plain colour of their material.
+    """
+    looks = [*materials, *(Look(None, look.colour) for look in materials)]
+    number = used + len(materials) * (bare | np.array([look.image is None for look in materials])[used])
+    different, number = np.unique(number, return_inverse=True)
+    looks = [looks[i] for i in different]
+    images = [look.image for look in looks if look.image is not None]
+    if not images:
+        if mesh.colours is not None or all(np.array_equal(look.colour, np.ones(3)) for look in looks):
+            return mesh
+        colours, own = np.ones((len(mesh.vertices), 3)), np.full(len(mesh.vertices), -1)
+        own[mesh.faces] = number[:, None]
+        if (own[mesh.faces] == number[:, None]).all():
+            colours[own >= 0] = np.stack([look.plain for look in looks])[own[own >= 0]]
+            return replace(mesh, colours=colours)
+    elif len(set(images)) == 1 and len(images) == len(looks):
+        return replace(mesh, texture=images[0])
+    uv, uv_faces, texture = atlas(corners, number, looks)
+    return replace(
+        mesh, uv=uv, uv_faces=uv_faces.astype(np.int32), texture=texture, joined=True, face_text=None
+    )
 
 
 def _noted(notes: dict[str, str]) -> tuple[float, Convention]:
@@ -262,7 +294,7 @@ def _textures(found: list[Texture | None]) -> tuple[Texture, ...]:
     return tuple(there)
 
 
-def _image_ending(texture: Texture) -> str:
+def image_ending(texture: Texture) -> str:
     ending = {"image/png": ".png", "image/jpeg": ".jpg"}.get(image_type(texture.encoded()) or "")
     if ending is None:
         raise InputError("texture: neither PNG nor JPEG, so it cannot be written beside a mesh")

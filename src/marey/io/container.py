@@ -72,6 +72,7 @@ OTHER_TYPES = {
     "CompressedFields": "marey.crowd.codec.series",
     "Footage": "marey.crowd.fields",
     "Trackers": "marey.body.trackers",
+    "Alarms": "marey.crowd.density.danger",
     "Camera": "marey.crowd.cameras",
     "Homography": "marey.crowd.cameras",
 }

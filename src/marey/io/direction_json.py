@@ -67,9 +67,12 @@ def read(path: Path) -> Constraints:
                 values[name] = _beside(path, values[name], place, name)
         found.append(TYPES[kind](**{name: value for name, value in values.items() if name != "type"}))
     try:
-        return Constraints(parsed.horizon, tuple(found), parsed.dt, parsed.Q.accel_std)
+        constraints = Constraints(parsed.horizon, tuple(found), parsed.dt, parsed.Q.accel_std)
     except MareyError as error:
         raise FormatError(str(error), path=path) from error
+    if not found:
+        raise FormatError("constraints: there is none", path=path)
+    return constraints
 
 
 def write(constraints: Constraints, path: Path) -> None:

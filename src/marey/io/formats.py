@@ -57,6 +57,7 @@ FORMATS: tuple[Format, ...] = tuple(
         ("deepmimic", "DeepMimic clip (JSON)", ".json", "Motion", ""),
         ("scene_json", "crowd scene (JSON)", ".json", "Scene", "Scene"),
         ("limits_json", "joint limits (JSON)", ".json", "LearnedLimits", "LearnedLimits"),
+        ("alarms", "log of alarms", ".json .csv", "Alarms", "Alarms"),
         ("cameras", "camera", ".json .xml", "Camera Homography", "Camera Homography"),
         ("gltf", "glTF 2.0", ".glb .gltf", RIGS, RIGS),
         ("usd", "Universal Scene Description", ".usd .usda .usdc", MESHES, RIGS),
@@ -94,6 +95,7 @@ JSON_KEYS = {
     "Frames": "deepmimic",
     "kind": "cameras",
     "joint_names": "limits_json",
+    "alarms": "alarms",
     **dict.fromkeys(("size", "walkable", "groups", "goals"), "scene_json"),
 }
 
@@ -279,6 +281,8 @@ def _text_format(path: Path) -> str:
         head = file.read(1 << 16).lstrip(b"\xef\xbb\xbf \t\r\n")
     if path.suffix.lower() != ".json" and head[:1] not in (b"{", b"["):
         header = [cell.strip(' "') for cell in head.partition(b"\n")[0].decode("latin-1").strip().split(",")]
+        if header[:2] == ["zone", "start"]:
+            return "alarms"
         return "trackers_csv" if tracker_names(header) else "trajectories"
     keys = read_json(path, dict[str, Raw], limit=LIMITS.table)
     found = next((module for key, module in JSON_KEYS.items() if key in keys), None)

@@ -25,10 +25,10 @@ from marey.errors import FormatError, InputError, MareyWarning
 from marey.geometry.colour import from_srgb
 from marey.geometry.mesh import fans
 from marey.io import _meshes
-from marey.io._atlas import Look, atlas
+from marey.io._atlas import Look
 from marey.io._files import line_number, quoted, read_bytes
 from marey.io._limits import LIMITS
-from marey.io._meshes import Mesh, MeshFiles, image_type
+from marey.io._meshes import Mesh, MeshFiles, image_type, with_materials
 from marey.io._numbers import parse_table, to_floats
 from marey.surface.sequence import MeshSequence
 
@@ -88,7 +88,7 @@ def parse(data: bytes, path: Path, first: Mesh | None = None) -> Mesh:
     used = np.repeat(used, counts - 2)
     bare = ~textured.any(axis=1) & textured.any()
     materials = [looks.get(name, _WHITE) for name in names]
-    return _with_materials(mesh, materials, used, uv[uv_faces], bare)
+    return with_materials(mesh, materials, used, uv[uv_faces], bare)
 
 
 def _points_only(data: bytes, first: Mesh, path: Path) -> Mesh | None:
@@ -283,37 +283,6 @@ def _colours(values: Array) -> Array:
 def _notes(data: bytes) -> dict[str, str]:
     first_line = data[:256].splitlines()[0].decode("latin-1")
     return _meshes.notes_in(first_line[1:]) if first_line.startswith("#") else {}
-
-
-def _with_materials(
-    mesh: Mesh, materials: list[Look], used: Integers, corners: Array, bare: BoolArray
-) -> Mesh:
-    """A mesh with an image of all its materials, or with colours of its vertices if none has an image.
-
-    Args:
-        used: `(faces,)`, the material of each face.
-        corners: `(faces, 3, 2)`, texture coordinates.
-        bare: `(faces,)`, faces without such coordinates, which have the plain colour of their material.
-    """
-    looks = [*materials, *(Look(None, look.colour) for look in materials)]
-    number = used + len(materials) * (bare | np.array([look.image is None for look in materials])[used])
-    different, number = np.unique(number, return_inverse=True)
-    looks = [looks[i] for i in different]
-    images = [look.image for look in looks if look.image is not None]
-    if not images:
-        if mesh.colours is not None or all(np.array_equal(look.colour, np.ones(3)) for look in looks):
-            return mesh
-        colours, own = np.ones((len(mesh.vertices), 3)), np.full(len(mesh.vertices), -1)
-        own[mesh.faces] = number[:, None]
-        if (own[mesh.faces] == number[:, None]).all():
-            colours[own >= 0] = np.stack([look.plain for look in looks])[own[own >= 0]]
-            return replace(mesh, colours=colours)
-    elif len(set(images)) == 1 and len(images) == len(looks):
-        return replace(mesh, texture=images[0])
-    uv, uv_faces, texture = atlas(corners, number, looks)
-    return replace(
-        mesh, uv=uv, uv_faces=uv_faces.astype(np.int32), texture=texture, joined=True, face_text=None
-    )
 
 
 def _looks(libraries: list[bytes], folder: Path) -> dict[bytes, Look]:

@@ -3,8 +3,8 @@
 Needs the extra `usd`. All meshes of a stage are read as one, placed in the world; frames are the time samples
 where those are evenly spaced and six a second at least, else the stage's own; USD interpolates in between.
 Skinned meshes move with their skeletons, polygons are cut into fans. Written are metres, y up; frame i is
-time code i. Textures are left out, since a USD layer only refers to image files; colours and texture
-coordinates are kept. Cost: linear in the arrays.
+time code i. Several materials become one image (`_atlas`); an image goes beside the layer, with `_texture` at
+the end of its name. Cost: linear in the arrays.
 """
 
 from __future__ import annotations
@@ -30,16 +30,17 @@ from marey.geometry.colour import from_srgb, to_srgb
 from marey.geometry.convention import UNITS, Convention, UpAxis, unit_size
 from marey.geometry.mesh import fans
 from marey.io import _isolated
-from marey.io._files import Untyped, atomic_write, check_readable, quoted, unique_names
+from marey.io._atlas import Look
+from marey.io._files import Untyped, atomic_write, atomic_write_files, check_readable, quoted, unique_names
 from marey.io._gltf_nodes import even_rate
-from marey.io._json import Json
 from marey.io._limits import LIMITS
+from marey.io._meshes import IMAGE_MARK, Mesh, image_ending, image_type, with_materials
 from marey.io._rig import bones, local_at_rest, pose_of_bind, with_single_bindings, world_at_rest
-from marey.surface.sequence import MeshSequence
+from marey.surface.sequence import MeshSequence, Texture
 from marey.surface.skinning import SkinnedMesh
 
 with suppress(ImportError):  # without the extra, `read` and `write` say what to install
-    from pxr import Sdf, Tf, Usd, UsdGeom, UsdSkel, Vt
+    from pxr import Ar, Sdf, Tf, Usd, UsdGeom, UsdShade, UsdSkel, Vt
 
 UNSAVED_BYTES = 256 << 20
 
@@ -89,15 +90,28 @@ def write(data: Character | Motion | MeshSequence, path: Path) -> None:
     True
     """
     require("pxr", extra="usd")
-    path = Path(path)
-    with atomic_write(path) as draft:
+    path, image = Path(path), _image(data)
+    beside = {} if image is None else {f"{path.stem}{IMAGE_MARK}{image_ending(image)}": image.encoded()}
+    with atomic_write_files(path, [path.name, *beside]) if beside else atomic_write(path) as draft:
         try:
-            _write(data, draft)
+            for name, encoded in beside.items():
+                (draft / name).write_bytes(encoded)
+            _write(data, draft / path.name if beside else draft, next(iter(beside), None))
         except Tf.ErrorException as error:
             raise InputError(f"{path}: cannot be written: is the disk full?") from error
 
 
-def _write(data: Character | Motion | MeshSequence, path: Path) -> None:
+def _image(data: Character | Motion | MeshSequence) -> Texture | None:
+    """The image that is written: a layer has one for all frames."""
+    if isinstance(data, MeshSequence):
+        if len(data.textures) > 1:
+            note = "USD files of marey have one image; that of the first frame is written"
+            warnings.warn(MareyWarning(note), stacklevel=3)
+        return data.texture(0)
+    return data.skin.texture if isinstance(data, Character) else None
+
+
+def _write(data: Character | Motion | MeshSequence, path: Path, image: str | None) -> None:
     stage = Usd.Stage.CreateNew(str(path))
     clip = data.motion if isinstance(data, Character) else data
     UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.y)
@@ -107,15 +121,17 @@ def _write(data: Character | Motion | MeshSequence, path: Path) -> None:
     stage.SetStartTimeCode(0)
     stage.SetEndTimeCode(clip.frames - 1)
     if isinstance(data, MeshSequence):
-        _write_sequence(stage, data)
+        mesh = _write_sequence(stage, data)
     elif isinstance(data, Motion):
-        _write_motion(stage, data)
+        mesh = _write_motion(stage, data)
     else:
-        _write_character(stage, data)
+        mesh = _write_character(stage, data)
+    if image is not None:
+        _set_image(stage, mesh, image)
     stage.GetRootLayer().Save()
 
 
-def _write_sequence(stage: Untyped, sequence: MeshSequence) -> None:
+def _write_sequence(stage: Untyped, sequence: MeshSequence) -> Untyped:
     mesh = UsdGeom.Mesh.Define(stage, f"/{_identifier(sequence.name, 'sequence')}")
     stage.SetDefaultPrim(mesh.GetPrim())
     unsaved = 0
@@ -131,9 +147,10 @@ def _write_sequence(stage: Untyped, sequence: MeshSequence) -> None:
             unsaved = 0
     _set_faces(mesh, sequence.faces)
     _set_appearance(mesh, sequence)
+    return mesh
 
 
-def _write_motion(stage: Untyped, motion: Motion) -> None:
+def _write_motion(stage: Untyped, motion: Motion) -> Untyped:
     identity, root = rot.identity(motion.joints), motion.skeleton.offsets[0]
     rest, bind = (place(motion.skeleton, identity, root) for place in (local_at_rest, world_at_rest))
     top = _write_rig(stage, motion.skeleton, rest, bind, (motion,), motion.name)
@@ -141,9 +158,10 @@ def _write_motion(stage: Untyped, motion: Motion) -> None:
     faces = np.arange(len(corners)).reshape(-1, 3)
     mesh = _write_mesh(stage, top, "bones", corners + bind[joints, :3, 3], faces)
     _bind_mesh(mesh, joints[:, None], np.ones((len(joints), 1)))
+    return mesh
 
 
-def _write_character(stage: Untyped, character: Character) -> None:
+def _write_character(stage: Untyped, character: Character) -> Untyped:
     character = with_single_bindings(character)
     skin, skeleton = character.skin, character.motion.skeleton
     rotations, root = pose_of_bind(skin, skeleton)
@@ -155,6 +173,7 @@ def _write_character(stage: Untyped, character: Character) -> None:
     mesh = _write_mesh(stage, top, "skin", skin.vertices, skin.faces)
     _set_appearance(mesh, skin)
     _bind_mesh(mesh, np.array(slots)[skin.influences], skin.weights)
+    return mesh
 
 
 def _write_rig(
@@ -225,6 +244,31 @@ def _set_appearance(mesh: Untyped, look: MeshSequence | SkinnedMesh) -> None:
         st.SetIndices(Vt.IntArray.FromNumpy(look.uv_faces.astype(np.int32).reshape(-1)))
 
 
+def _set_image(stage: Untyped, mesh: Untyped, image: str) -> None:
+    """A material whose diffuse colour is an image beside the layer, as USD's own preview shaders read it."""
+    kinds = Sdf.ValueTypeNames
+    material = UsdShade.Material.Define(stage, mesh.GetPath().AppendChild("material"))
+    nodes = {}
+    for name, shader in (
+        ("surface", "UsdPreviewSurface"),
+        ("image", "UsdUVTexture"),
+        ("uv", "UsdPrimvarReader_float2"),
+    ):
+        nodes[name] = UsdShade.Shader.Define(stage, material.GetPath().AppendChild(name))
+        nodes[name].CreateIdAttr(shader)
+    nodes["uv"].CreateInput("varname", kinds.String).Set("st")
+    nodes["image"].CreateInput("file", kinds.Asset).Set(f"./{image}")
+    nodes["image"].CreateInput("sourceColorSpace", kinds.Token).Set("sRGB")
+    coordinates = nodes["uv"].CreateOutput("result", kinds.Float2)
+    nodes["image"].CreateInput("st", kinds.Float2).ConnectToSource(coordinates)
+    colour = nodes["image"].CreateOutput("rgb", kinds.Float3)
+    nodes["surface"].CreateInput("diffuseColor", kinds.Color3f).ConnectToSource(colour)
+    nodes["surface"].CreateInput("roughness", kinds.Float).Set(1.0)
+    surface = nodes["surface"].CreateOutput("surface", kinds.Token)
+    material.CreateSurfaceOutput().ConnectToSource(surface)
+    UsdShade.MaterialBindingAPI.Apply(mesh.GetPrim()).Bind(material)
+
+
 def _matrices(transforms: Array) -> Untyped:
     """USD multiplies row vectors: its matrices are the transposes of ours."""
     return Vt.Matrix4dArray.FromNumpy(np.ascontiguousarray(np.swapaxes(transforms, -1, -2)))
@@ -248,12 +292,14 @@ class _Part:
     """One mesh of the stage: its prim, how many points it has, and its triangles.
 
     corners: `(faces, 3)`, which of the polygons' corners each triangle's are
+    polygons: `(faces,)`, which of the polygons each triangle is of
     """
 
     mesh: Untyped
     points: int
     faces: Integers
     corners: Integers
+    polygons: Integers
 
 
 def read_meshes(
@@ -279,11 +325,15 @@ def read_meshes(
             warnings.warn(MareyWarning(_outside(outside).removeprefix("; ")), stacklevel=2)
         codes, rate = _frames(stage, parts, frame_rate, path)
         vertices = _placed(stage, parts, codes, convention, path)
+        look = _appearance(parts, vertices[0], path)
         return MeshSequence(
             read_only(vertices),
-            np.concatenate([part.faces + start for part, start in zip(parts, _starts(parts), strict=False)]),
+            look.faces,
             rate,
-            **_appearance(parts),
+            uv=look.uv,
+            uv_faces=look.uv_faces,
+            colours=look.colours,
+            textures=() if look.texture is None else (look.texture,),
             convention=convention,
             name=str(stage.GetDefaultPrim().GetName()) if stage.GetDefaultPrim() else path.stem,
         )
@@ -307,6 +357,8 @@ def _reason(error: Exception, path: Path) -> str:
 def _without_outside(path: Path) -> tuple[Untyped, list[str]]:
     """The layer of a file, in memory without references out of its folder, and what these were."""
     root, home = Sdf.Layer.FindOrOpen(str(path)), path.parent.resolve()
+    if root is None:
+        raise FormatError("holds no USD layer at its beginning", path=path)
     waiting, known, outside = [root], set[str](), list[str]()
     while waiting:
         layer = waiting.pop()
@@ -383,7 +435,8 @@ def _part(mesh: Untyped, path: Path) -> _Part:
     mirrored = mesh.ComputeLocalToWorldTransform(first).GetDeterminant() < 0
     if mirrored != (mesh.GetOrientationAttr().Get() == UsdGeom.Tokens.leftHanded):
         corners = corners[:, [0, 2, 1]]
-    return _Part(mesh, points, indices[corners], corners)
+    polygons = np.repeat(np.arange(len(counts)), counts)[corners[:, 0]]
+    return _Part(mesh, points, indices[corners], corners, polygons)
 
 
 def _frames(
@@ -447,21 +500,67 @@ def _starts(parts: list[_Part]) -> list[int]:
     return [int(n) for n in np.cumsum([0, *(part.points for part in parts)])]
 
 
-def _appearance(parts: list[_Part]) -> Json:
-    """Texture coordinates and colours, if all parts have them."""
-    coordinates = [_uv(part) for part in parts]
-    looks: Json = {}
-    if all(found is not None for found in coordinates):
-        rows, corners = zip(*(found for found in coordinates if found is not None), strict=True)
-        starts = np.cumsum([0, *map(len, rows)])
-        looks["uv"] = np.concatenate(rows)
-        looks["uv_faces"] = np.concatenate([c + s for c, s in zip(corners, starts, strict=False)])
-    elif any(found is not None for found in coordinates):
-        warnings.warn(MareyWarning("some meshes have no texture coordinates; all are left out"), stacklevel=2)
+def _appearance(parts: list[_Part], vertices: Array, path: Path) -> Mesh:
+    """All parts as one mesh, with the image or the colours of their materials."""
+    starts = _starts(parts)
+    faces = np.concatenate([part.faces + start for part, start in zip(parts, starts, strict=False)])
+    rows, corners, used, bare = [np.zeros((1, 2))], [], [], []
+    looks: list[Look] = []
+    count = 1  # the first texture coordinates are of parts that have none
+    for part in parts:
+        uv, chosen = _uv(part) or (np.empty((0, 2)), np.full_like(part.faces, -count))
+        rows.append(uv)
+        corners.append(chosen + count)
+        bare.append(np.full(len(part.faces), not len(uv)))
+        own, numbers = _looks(part, path)
+        used.append(numbers + len(looks))
+        looks += own
+        count += len(uv)
     colours = [_colours(part) for part in parts]
-    if all(found is not None for found in colours):
-        looks["colours"] = np.concatenate([found for found in colours if found is not None])
-    return looks
+    without = np.concatenate(bare)
+    spare = int(not without.any())
+    uv, uv_faces = np.concatenate(rows)[spare:], np.concatenate(corners) - spare
+    mesh = Mesh(
+        vertices,
+        faces,
+        uv=None if without.all() else uv,
+        uv_faces=None if without.all() else uv_faces,
+        colours=np.concatenate(colours) if all(one is not None for one in colours) else None,  # type: ignore[arg-type]
+    )
+    return with_materials(mesh, looks, np.concatenate(used), uv[uv_faces], without)
+
+
+def _looks(part: _Part, path: Path) -> tuple[list[Look], Integers]:
+    """The materials of a mesh and of its subsets, and which one each triangle has."""
+    binding = UsdShade.MaterialBindingAPI(part.mesh)
+    looks, used = [_look(binding.ComputeBoundMaterial()[0], path)], np.zeros(len(part.faces), np.int64)
+    for subset in binding.GetMaterialBindSubsets():
+        chosen = np.isin(part.polygons, np.array(subset.GetIndicesAttr().Get() or (), dtype=np.int64))
+        used[chosen] = len(looks)
+        looks.append(_look(UsdShade.MaterialBindingAPI(subset).ComputeBoundMaterial()[0], path))
+    return looks, used
+
+
+def _look(material: Untyped, path: Path) -> Look:
+    """The image or the colour that a material's surface takes as diffuse colour, else white."""
+    shader = material.ComputeSurfaceSource()[0] if material else None
+    given = shader.GetInput("diffuseColor") if shader else None
+    for attribute in given.GetValueProducingAttributes() if given else ():
+        source = UsdShade.Shader(attribute.GetPrim())
+        if source.GetIdAttr().Get() == "UsdUVTexture":
+            asset = source.GetInput("file").Get() if source.GetInput("file") else None
+            place = asset.resolvedPath if asset else ""
+            inside = Path(place.partition("[")[0]).resolve().is_relative_to(path.parent.resolve())
+            found = Ar.GetResolver().OpenAsset(Ar.ResolvedPath(place)) if place and inside else None
+            data = bytes(found.GetBuffer()) if found else b""
+            if image_type(data) is not None:
+                return Look(Texture(data=data), np.ones(3))
+            name = quoted(asset.path) if asset else material.GetPath()
+            note = f"its image {name} is missing, outside its folder or no PNG or JPEG; left out"
+            warnings.warn(MareyWarning(note), stacklevel=2)
+        elif attribute.Get() is not None:
+            return Look(None, np.clip(np.array(attribute.Get(), dtype=np.float64), 0.0, 1.0))
+    return Look(None, np.ones(3))
 
 
 def _uv(part: _Part) -> tuple[NDArray[np.float64], Integers] | None:

@@ -14,7 +14,7 @@ A place is a folder, the address of an object store that fsspec knows (`s3://…
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -137,7 +137,7 @@ def _write_fields(
 ) -> None:
     with _draft(path) as draft, FieldWriter.like(draft, like) as writer:
         for block in blocks:
-            writer.append(block.velocities, block.foreground)
+            writer.append(block.velocities, block.foreground, block.maps)
             if progress is not None:
                 progress(writer.frames, frames)
 
@@ -224,6 +224,7 @@ class FieldWriter:
         precision: str = "float32",
         with_foreground: bool = False,
         scale: str = "",
+        maps: Sequence[str] = (),
     ) -> None:
         """A new series.
 
@@ -231,6 +232,7 @@ class FieldWriter:
             precision: `"float16"` halves the size of float32; its error is below 0.05 %.
             with_foreground: Whether every block comes with who is where.
             scale: As of a series.
+            maps: Names of the maps that come with every block.
         """
         if precision not in PRECISIONS:
             raise InputError(f"precision {precision!r}: one of {', '.join(PRECISIONS)}")
@@ -245,11 +247,11 @@ class FieldWriter:
         }
         if with_foreground:
             arrays["presence"] = ((rows, columns), np.dtype(np.uint8))
+        arrays |= {f"map {one}": ((rows, columns), np.dtype(np.float32)) for one in maps}
         noted: dict[str, object] = {
             "homography": None if empty.homography is None else empty.homography.tolist()
         }
-        if scale:
-            noted["scale"] = scale
+        noted |= {key: value for key, value in (("scale", scale), ("maps", list(maps))) if value}
         self._growing = GrowingArrays.create(
             path, _FieldStore.kind, empty.frame_rate, name, noted, {"mask": empty.mask}, arrays
         )
@@ -268,6 +270,7 @@ class FieldWriter:
             precision=precision or str(series.velocities.dtype),
             with_foreground=series.foreground is not None,
             scale=series.scale,
+            maps=tuple(series.maps),
         )
 
     @classmethod
@@ -278,6 +281,7 @@ class FieldWriter:
         arrays = {"velocities": store.array}
         if store.foreground is not None:
             arrays["presence"] = store.foreground
+        arrays |= {f"map {name}": array for name, array in store.maps.items()}
         whole = store.frames - store.frames % store.chunk
         writer = cls.__new__(cls)
         writer._growing = GrowingArrays(store.path, store.group, arrays, store.chunk, whole)
@@ -296,8 +300,13 @@ class FieldWriter:
         """Frames stored or waiting for their chunk."""
         return self._growing.stored + self._growing.waiting
 
-    def append(self, velocities: ArrayLike, foreground: ArrayLike | None = None) -> None:
-        """Frames `(n, rows, columns, 2)` after those there are, and who is where `(n, rows, columns)`."""
+    def append(
+        self,
+        velocities: ArrayLike,
+        foreground: ArrayLike | None = None,
+        maps: Mapping[str, ArrayLike] | None = None,
+    ) -> None:
+        """Frames `(n, rows, columns, 2)` after those there are, who is where, maps `(n, rows, columns)`."""
         stored = self._growing.arrays["velocities"]
         grid = stored.shape[1:3]
         if (foreground is None) == ("presence" in self._growing.arrays):
@@ -312,6 +321,8 @@ class FieldWriter:
         blocks = {"velocities": block}
         if foreground is not None:
             blocks["presence"] = checked("foreground", foreground, (len(block), *grid), dtype=np.uint8)
+        for name, values in (maps or {}).items():
+            blocks[f"map {name}"] = checked(name, values, (len(block), *grid), dtype=np.float32)
         self._growing.append(**blocks)
 
     def close(self) -> None:
@@ -477,6 +488,13 @@ class _FieldStore(_Store):
             and (seen.shape[1:], seen.chunks, seen.dtype) == (shape[1:3], self.array.chunks[:3], np.uint8)
         ):
             self.fail(f"its foreground is {seen.shape} {seen.dtype}, chunks {seen.chunks}")
+        self.maps = {}
+        for name in self.noted.get("maps", ()):
+            array, _ = _zarr.opened_array(self.group, f"map {name}", self.path, rows=self.frames)
+            fits = array is not None and (array.shape[1:], array.dtype) == (shape[1:3], np.float32)
+            if not fits or array.shape[0] < self.frames or array.chunks[0] != self.chunk:
+                self.fail(f"its map {name} is not {shape[:3]} float32")
+            self.maps[str(name)] = array
         mask, _ = _zarr.opened_array(self.group, "mask", self.path)
         if mask is not None and mask.shape != shape[1:3]:
             self.fail(f"its mask is {mask.shape}")
@@ -498,6 +516,7 @@ class _FieldStore(_Store):
                     name=self.noted["name"],
                     foreground=None if self.foreground is None else np.asarray(self.foreground[rows]),
                     scale=self.noted.get("scale", ""),
+                    maps={name: np.asarray(array[rows]) for name, array in self.maps.items()},
                 )
             except MareyError as error:
                 raise FormatError(str(error), path=self.path) from error

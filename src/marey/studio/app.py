@@ -58,12 +58,15 @@ class Studio:
     def _build_page(self) -> None:
         from marey.studio.body.room import BodyRoom
         from marey.studio.crowd.room import CrowdRoom
+        from marey.studio.direction import DirectionRoom
         from marey.studio.markers import MarkersRoom
         from marey.studio.physics import PhysicsRoom
         from marey.studio.surface.room import SurfaceRoom
 
         workspace, gui = self.workspace, self.workspace.gui
-        kinds: tuple[type[AnyRoom], ...] = (BodyRoom, SurfaceRoom, CrowdRoom, PhysicsRoom, MarkersRoom)
+        kinds: tuple[type[AnyRoom], ...] = (
+            BodyRoom, SurfaceRoom, CrowdRoom, DirectionRoom, PhysicsRoom, MarkersRoom,
+        )  # fmt: skip
         self._choice = gui.add_button_group("Room", [kind.title for kind in kinds])
         self._choice.on_click(workspace.callback(lambda event: self._switch(event.target.value)))
         self._caption = gui.add_markdown("")

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         GuiMarkdownHandle,
         GuiNumberHandle,
         GuiSliderHandle,
+        GuiTextHandle,
         GuiUplotHandle,
         GuiVector3Handle,
     )
@@ -110,6 +111,11 @@ def vector(
 ) -> GuiVector3Handle:
     """Three numbers to type."""
     return _handle(Control("vector3", (label, value), {"step": step, "hint": hint}, on))
+
+
+def entry(label: str, value: str, hint: str = "") -> GuiTextHandle:
+    """Words to type."""
+    return _handle(Control("text", (label, value), {"hint": hint}))
 
 
 def text(content: str = "", **more: object) -> GuiMarkdownHandle:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from marey.cli._console import warn
+from marey.cli._console import describe, warn
 from marey.cli._inputs import Given, read
 from marey.cli._inputs import scene as scene_of
 from marey.cli._options import Figure, Out, Seed, argument, option
@@ -50,7 +50,7 @@ def direct(
     Ctrl+C keeps the best so far.
     """
     from marey import crowd
-    from marey.crowd.direct import PRESETS, preset
+    from marey.crowd.direct import PRESETS, Preview, preset
     from marey.crowd.scenes import SCENES
     from marey.io import direction_json
 
@@ -75,7 +75,12 @@ def direct(
         whole = scene_of(scene)
         place = whole if people is None else whole.with_people(people)
     before = None if start is None else read(start, Given())
-    found = run.call("directing", crowd.direct, place, asked, start=before)
+
+    def tell(now: Preview) -> None:
+        errors = ", ".join(f"{error:.3g}" for error in now.errors)
+        describe(f"directing: cost {now.cost:.4g}, errors {errors}")
+
+    found = run.call("directing", crowd.direct, place, asked, start=before, preview=tell)
     if found.report.interrupted:
         warn(f"interrupted: {out} holds the best so far; --start {out} goes on from there")
     report = {key: value for key, value in found.report.as_dict().items() if key != "costs"}

@@ -402,6 +402,13 @@ class CapturePlan:
         for frames in _work.stream(work, runs, jobs=threads):
             yield from frames
 
+    def foregrounds(self) -> Iterator[NDArray[np.uint8]]:
+        """How surely people are seen in the images that the first background is made of."""
+        _, samples = framing.sampled_frames(self.footage.frames, self.footage.frame_rate, 0)
+        background = next(self._backgrounds(0))
+        if background is not None:
+            yield from map(background.foreground, self._images(samples.start, samples.stop, samples.step))
+
     def estimator(self) -> FlowEstimator:
         """One that a thread may use."""
         return FlowEstimator(

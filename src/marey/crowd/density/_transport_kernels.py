@@ -3,7 +3,7 @@
 Cells are listed, faces by the cells on either side of them and the next ones beyond (-1 for none). For each
 population k with its directions V, with P the sum of all densities:
 
-    m = α [max(1 - a P, 0) V - b ∂P]      at faces, limited in size
+    m = α [max(1 - a P, 0) V - b ∂P]      at faces, with ∂P S / P where P is above S; limited in size
     r = z - M v                           at cells, v the average of m over faces and populations
     u = m + average of the cells' G r     at faces: the velocity corrected by what was observed
     ρ' = ρ - dt [div(ρ u) - div(δ ∇ρ)]    (conserved), or ρ' = ρ - dt [u · ∇ρ - δ Δρ] (not)
@@ -21,7 +21,7 @@ from marey._arrays import Array, Integers
 from marey._compiling import OPTIONS, njit
 
 LEFT, RIGHT, FAR_LEFT, FAR_RIGHT, AXIS = 0, 1, 2, 3, 4
-ALPHA, CROWDING, PRESSURE, DIFFUSION = 0, 1, 2, 3
+ALPHA, CROWDING, PRESSURE, DIFFUSION, STIFF = 0, 1, 2, 3, 4
 # Density below which populations share what is observed equally.
 FLOOR = 1e-3
 
@@ -71,15 +71,23 @@ def _flux(
 
 
 @njit(**OPTIONS)
-def _face_law(total: Array, face: Integers, numbers: Array, spacing: float) -> tuple[float, float, float]:
-    """max(1 - a P, 0), its derivative by P, and the slope of P at a face."""
+def _face_law(
+    total: Array, face: Integers, numbers: Array, spacing: float
+) -> tuple[float, float, float, float, float]:
+    """max(1 - a P, 0) at a face and its derivative by P; ∂P min(1, S / P), its derivatives by ∂P and P."""
     left, right = face[LEFT], face[RIGHT]
     if left >= 0 and right >= 0:
         mean, slope = 0.5 * (total[left] + total[right]), (total[right] - total[left]) / spacing
     else:
         mean, slope = total[max(left, right)], 0.0
+    share, by_mean = 1.0, 0.0
+    if mean > numbers[STIFF]:
+        share = numbers[STIFF] / mean
+        by_mean = -slope * share / mean
     room = 1.0 - numbers[CROWDING] * mean
-    return (room, -numbers[CROWDING], slope) if room > 0.0 else (0.0, 0.0, slope)
+    if room > 0.0:
+        return room, -numbers[CROWDING], slope * share, share, by_mean
+    return 0.0, 0.0, slope * share, share, by_mean
 
 
 @njit(**OPTIONS)
@@ -101,7 +109,7 @@ def velocities(
             total[c] += density[k, c]
     law = np.empty((populations, len(faces)))
     for f in range(len(faces)):
-        room, _, slope = _face_law(total, faces[f], numbers, spacing)
+        room, _, slope, _, _ = _face_law(total, faces[f], numbers, spacing)
         for k in range(populations):
             law[k, f] = numbers[ALPHA] * (room * directions[k, f] - numbers[PRESSURE] * slope)
     residual = np.empty((cells, 2))
@@ -146,7 +154,7 @@ def velocities_tangent(
             moved_total[c] += moved_density[k, c]
     moved_law = np.empty_like(law)
     for f in range(len(faces)):
-        room, by_total, slope = _face_law(total, faces[f], numbers, spacing)
+        room, by_total, slope, by_slope, by_mean = _face_law(total, faces[f], numbers, spacing)
         left, right = faces[f, LEFT], faces[f, RIGHT]
         if left >= 0 and right >= 0:
             mean = 0.5 * (total[left] + total[right])
@@ -155,6 +163,7 @@ def velocities_tangent(
         else:
             mean, moved_mean, moved_slope = total[max(left, right)], moved_total[max(left, right)], 0.0
         moved_room = by_total * moved_mean - (mean * moved_numbers[CROWDING] if room > 0.0 else 0.0)
+        moved_slope = by_slope * moved_slope + by_mean * moved_mean
         push = numbers[PRESSURE] * moved_slope + moved_numbers[PRESSURE] * slope
         for k in range(populations):
             value = room * directions[k, f] - numbers[PRESSURE] * slope
@@ -235,7 +244,7 @@ def velocities_adjoint(
                 by_density[k, c] += (own - mean) / weights
     by_total = np.zeros(cells)
     for f in range(len(faces)):
-        room, room_by_total, slope = _face_law(total, faces[f], numbers, spacing)
+        room, room_by_total, slope, slope_share, slope_by_mean = _face_law(total, faces[f], numbers, spacing)
         by_room, by_slope = 0.0, 0.0
         for k in range(populations):
             by_here = by_law[k, f]
@@ -246,8 +255,9 @@ def velocities_adjoint(
         left, right = faces[f, LEFT], faces[f, RIGHT]
         if left >= 0 and right >= 0:
             mean = 0.5 * (total[left] + total[right])
-            by_total[left] += 0.5 * by_room * room_by_total - by_slope / spacing
-            by_total[right] += 0.5 * by_room * room_by_total + by_slope / spacing
+            by_mean = 0.5 * (by_room * room_by_total + by_slope * slope_by_mean)
+            by_total[left] += by_mean - by_slope * slope_share / spacing
+            by_total[right] += by_mean + by_slope * slope_share / spacing
         else:
             mean = total[max(left, right)]
             by_total[max(left, right)] += by_room * room_by_total

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array, BoolArray, Integers, assign, checked
+from marey.crowd.cameras import orthographic
 from marey.crowd.polygons import contains
 from marey.crowd.scenes import Scene, cell_centres
 from marey.crowd.simulation.routes import desired_directions, passable
@@ -107,6 +108,15 @@ class Ground:
         grid[..., self.free] = given
         return grid
 
+    def vectors_on_grid(self, values: ArrayLike) -> Array:
+        """Vectors at cells `(cells, 2)` as `(rows, columns, 2)`, NaN in walls."""
+        return np.moveaxis(self.on_grid(np.asarray(values).T), 0, -1)
+
+    @property
+    def homography(self) -> Array:
+        """`(3, 3)`, pixels of an image of the grid, row 0 on top, to metres."""
+        return orthographic(self.spacing, offset=self.spacing * np.array([0.5, self.free.shape[0] - 0.5]))
+
 
 def scene_ground(scene: Scene, spacing: float) -> Ground:
     """The cells of a scene that no wall cuts."""
@@ -186,6 +196,7 @@ class Transport:
         law: Its numbers.
         kept: `(populations, cells)`, 0 where people vanish or the density is prescribed.
         prescribed: `(steps, cells)` or None, a density that holds where `kept` is 0.
+        speed: Fastest likely component of a velocity, m/s; None = a quarter more than free walking.
     """
 
     def __init__(
@@ -199,6 +210,7 @@ class Transport:
         law: LawSettings | None = None,
         kept: ArrayLike | None = None,
         prescribed: ArrayLike | None = None,
+        speed: float | None = None,
     ) -> None:
         usual = LawSettings.of(model)
         self.law = usual if law is None else law
@@ -211,14 +223,16 @@ class Transport:
             None if prescribed is None else checked("prescribed", prescribed, (steps, ground.cells))
         )
         self.numbers = np.array([self.law.alpha, self.law.crowding, self.law.pressure, self.law.diffusion])
-        # Half a cell at the fastest likely speed; a face's velocity is limited to half a cell in any case.
-        likely = max(2.0 * self.law.alpha, 1e-9)
+        # A third of a cell at most, so that little more than what is there leaves through four faces.
         diffusive = 4.0 * self.law.diffusion * frame_time / ground.spacing**2
-        self.substeps = max(
-            int(np.ceil(2.0 * likely * frame_time / ground.spacing)), int(np.ceil(diffusive)), 1
-        )
+        moved = 3.0 * min(speed or 1.25 * self.law.alpha, self.law.fastest) * frame_time / ground.spacing
+        self.substeps = max(int(np.ceil(moved)), int(np.ceil(diffusive)), 1)
         self.time_step = frame_time / self.substeps
-        self.limit = min(self.law.fastest, 0.5 * ground.spacing / self.time_step)
+        # Pressure in a crowd is a diffusion; above this density time steps would be too long for it.
+        push = 8.0 * self.law.alpha * self.law.pressure * self.time_step
+        self.stiff = ground.spacing**2 / max(push, 1e-9) if model == "continuity" else np.inf
+        self._latest: dict[int, tuple[list[Array], Array]] = {}
+        self.limit = min(self.law.fastest, ground.spacing / (3.0 * self.time_step))
 
     @property
     def size(self) -> int:
@@ -296,7 +310,7 @@ class Transport:
                 n, before, numbers, (total, law), by_law, np.einsum("cij,ci->cj", gain, by_correction),
                 by_density, by_numbers,
             )  # fmt: skip
-        return np.concatenate([by_density.ravel(), cotangent[-len(NUMBERS) :] + by_numbers * numbers])
+        return np.concatenate([by_density.ravel(), cotangent[-len(NUMBERS) :] + by_numbers * numbers[:4]])
 
     def velocities_adjoint(
         self,
@@ -321,6 +335,10 @@ class Transport:
         """Densities before, between and after the time steps of a frame."""
         from marey.crowd.density import _transport_kernels as kernels
 
+        kept = self._latest.get(n)
+        # The way back asks for what the way forth has found.
+        if kept is not None and np.array_equal(kept[0][0], density) and np.array_equal(kept[1], numbers):
+            return kept[0]
         found = [np.ascontiguousarray(density)]
         for _ in range(self.substeps):
             _, law, residual = self.velocities(n, found[-1], numbers)
@@ -329,14 +347,16 @@ class Transport:
             if self.prescribed is not None:
                 moved += (1.0 - self.kept) * self.prescribed[n] / self.shape[0]
             found.append(moved)
+        found[0] = found[0].copy()
+        self._latest[n] = found, numbers
         return found
 
     def _parts(self, state: Array) -> tuple[Array, Array]:
-        """Densities `(populations, cells)` and the numbers of the law."""
-        return self.density(state), self.numbers * np.exp(state[-len(NUMBERS) :])
+        """Densities `(populations, cells)`, and the numbers of the law with its bound."""
+        return self.density(state), np.append(self.numbers * np.exp(state[-len(NUMBERS) :]), self.stiff)
 
     def _part_changes(self, direction: Array, numbers: Array) -> tuple[Array, Array]:
-        return np.ascontiguousarray(self.density(direction)), numbers * direction[-len(NUMBERS) :]
+        return np.ascontiguousarray(self.density(direction)), numbers[:4] * direction[-len(NUMBERS) :]
 
     def _place(self) -> tuple[Integers, Integers, Array]:
         return self.ground.faces, self.ground.around, self.directions
@@ -397,7 +417,7 @@ class FlowObservation:
             n, density, numbers, (total, law), np.zeros_like(law), cotangent.reshape(-1, 2), by_density,
             by_numbers,
         )  # fmt: skip
-        return np.concatenate([by_density.ravel(), by_numbers * numbers])
+        return np.concatenate([by_density.ravel(), by_numbers * numbers[:4]])
 
 
 class DensityObservation:

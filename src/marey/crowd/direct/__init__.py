@@ -11,7 +11,7 @@ from marey.crowd.direct.constraints import (
     Velocity,
     Vorticity,
 )
-from marey.crowd.direct.direct import DirectReport, DirectResult, direct
+from marey.crowd.direct.direct import DirectReport, DirectResult, Preview, direct
 from marey.crowd.direct.presets import PRESETS, Scenario, preset
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Formation",
     "Offsets",
     "Path",
+    "Preview",
     "Scenario",
     "State",
     "Velocity",

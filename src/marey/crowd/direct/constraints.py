@@ -418,8 +418,6 @@ class Constraints:
                 f"horizon {self.horizon:g}, dt {self.dt:g}: up to 3600 s in steps of 0.005 to 0.05 s"
             )
         _above("accel_std", self.accel_std)
-        if not self.constraints:
-            raise InputError("constraints: there is none")
 
 
 def _seen(fields: FieldSeries, places: Array, seconds: float) -> Array:

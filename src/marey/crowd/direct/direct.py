@@ -8,8 +8,10 @@ one that is ahead goes on; the report says which. The tracks are a run of the mo
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,18 @@ from marey._arrays import Array, FloatArray, IntArray
 from marey._random import Rng, as_generator
 from marey._report import Report, Result
 from marey._work import Progress
-from marey.crowd.direct.constraints import TYPES, Constraint, Constraints, Formation, Setting, Velocity
+from marey.crowd.direct.constraints import (
+    TYPES,
+    Constraint,
+    Constraints,
+    Divergence,
+    Formation,
+    Path,
+    Setting,
+    State,
+    Velocity,
+    Vorticity,
+)
 from marey.crowd.direct.model import CrowdModel
 from marey.crowd.direct.presets import PRESETS, Scenario, preset
 from marey.crowd.direct.solvers import (
@@ -31,7 +44,7 @@ from marey.crowd.direct.solvers import (
     minimise,
     published,
 )
-from marey.crowd.direct.terms import OnGrid, Term
+from marey.crowd.direct.terms import BRISK, OnGrid, States, Term
 from marey.crowd.evaluation.pedestrians import overlaps
 from marey.crowd.polygons import rectangle
 from marey.crowd.scenes import Scene
@@ -51,18 +64,27 @@ class DirectSettings:
         knot: seconds between the knots of controls, for shooting.
         race: share of the iterations after which the better method goes on.
         leans: m/s² by which groups are pushed to their right, or left, in some of the starts.
-        lean_from, lean_until: when, as shares of the time of the first constraint.
+        shares: of a wanted vorticity or divergence that others add to what people want,
+        widths: over so many half widths of its region,
+        before: seconds ahead of its time.
         spread: metres by which starts of an ensemble differ.
         stand: seconds before a formation from which those who should stand no longer want to walk.
+        haste: seconds before a time from which on people walk no faster to their places.
+        show: seconds from one preview to the next.
+        after: seconds after the last constraint in which people are controlled, so that none bump then.
     """
 
     knot: float = 0.5
     race: float = 0.1
-    leans: tuple[float, ...] = (0.06, 0.12, 0.24)
-    lean_from: float = 0.125
-    lean_until: float = 0.55
+    leans: tuple[float, ...] = (0.06, 0.12)
+    shares: tuple[float, ...] = (0.33, 0.67)
+    widths: tuple[float, ...] = (1.0, 1.6)
+    before: tuple[float, ...] = (3.0, 6.0)
     spread: float = 0.02
     stand: float = 3.0
+    haste: float = 0.5
+    show: float = 1.0
+    after: float = 4.0
 
 
 SETTINGS = DirectSettings()
@@ -73,7 +95,7 @@ class DirectReport(Report):
     """How well a crowd does what it should.
 
     Attributes:
-        iterations: Of the method that won, and of those before it.
+        iterations: Of the method that won.
         seconds: Of computing.
         method: "shooting", "collocation", "process1" or "process2".
         start: What was refined: "free", "field", or groups that lean to their "right 0.06", "left 0.12", …
@@ -99,12 +121,30 @@ class DirectReport(Report):
 
 
 @dataclass(frozen=True, eq=False)
+class Preview:
+    """What was found so far.
+
+    Attributes:
+        iteration: Of the present method.
+        cost: Then.
+        errors: Of each constraint.
+        tracks: Of all people up to the last constraint.
+    """
+
+    iteration: int
+    cost: float
+    errors: list[float]
+    tracks: Tracks
+
+
+@dataclass(frozen=True, eq=False)
 class DirectResult(Result):
     """A directed crowd.
 
     Attributes:
         tracks: Of all people, a frame a step.
         controls: `(steps, people, 2)`, m/s².
+        model: Whose run under the controls the tracks are.
         scenario: Scene, people and constraints.
         free: Tracks without control.
         report: What was measured.
@@ -112,6 +152,7 @@ class DirectResult(Result):
 
     tracks: Tracks
     controls: FloatArray
+    model: CrowdModel
     scenario: Scenario
     free: Tracks
     report: DirectReport
@@ -127,6 +168,7 @@ def direct(
     start: Tracks | None = None,
     rng: Rng = 0,
     progress: Progress | None = None,
+    preview: Callable[[Preview], None] | None = None,
 ) -> DirectResult:
     """Make a crowd do what constraints say.
 
@@ -139,6 +181,7 @@ def direct(
         start: Tracks of an earlier result to go on from.
         rng: Seed or generator, of people and starts.
         progress: Called with the iterations done and the most there may be.
+        preview: Called about once a second with what has been found so far.
 
     >>> from marey.crowd.direct import Constraints, State
     >>> there = Constraints(8.0, (State([0], 8.0, [[9.0, 2.0]]),))
@@ -151,8 +194,23 @@ def direct(
     random = as_generator(rng)
     scenario = _scenario(scene, constraints, random)
     task, setting = _task(scenario)
-    began, free = time.perf_counter(), task.model.run(np.zeros(task.shape))
-    watch = _Watch(progress, iterations)
+    began = time.perf_counter()
+    shape = (len(setting.free) - 1, task.model.count, 2)
+
+    def whole(controls: Array) -> Array:
+        """Controls up to the horizon: after all that is asked for there are none."""
+        return np.concatenate([controls, np.zeros((shape[0] - len(controls), *shape[1:]))])
+
+    free = task.model.run(np.zeros(shape))
+    ids = np.arange(task.model.count)
+
+    def look(iteration: int, cost: float, controls: Array) -> None:
+        if preview is not None:
+            run = task.model.run(controls)
+            errors = [max(term.error(*run) for term in terms) for terms in _terms(scenario, setting)]
+            preview(Preview(iteration, cost, errors, Tracks(run[0], 1.0 / task.model.dt, ids)))
+
+    watch = _Watch(progress, iterations, look)
     starts = (
         _starts(task, setting, scenario)
         if start is None
@@ -161,15 +219,15 @@ def direct(
     costs = {name: task.cost(controls) for name, controls in starts.items()}
     chosen = min(costs, key=lambda name: costs[name])
     solution, won = _solved(task, starts[chosen], method, iterations, runs, random, watch)
-    positions, velocities = task.model.run(solution.controls)
-    ids = np.arange(task.model.count)
+    controls = whole(solution.controls)
+    positions, velocities = task.model.run(controls)
     tracks, before = (
         Tracks(one, 1.0 / task.model.dt, ids, name=scenario.scene.name) for one in (positions, free[0])
     )
-    began_with = task.model.run(starts[chosen])
-    each = np.sqrt((solution.controls**2).sum(axis=2).mean(axis=0))
+    began_with = task.model.run(whole(starts[chosen]))
+    each = np.sqrt((controls**2).sum(axis=2).mean(axis=0))
     report = DirectReport(
-        iterations=watch.done,
+        iterations=solution.iterations,
         seconds=round(time.perf_counter() - began, 2),
         method=won,
         start=chosen,
@@ -178,25 +236,31 @@ def direct(
             for one, terms in zip(scenario.constraints.constraints, _terms(scenario, setting), strict=True)
         ],
         overlap_max_m=round(overlaps(tracks, task.model.people.radius, tolerance=1.0).deepest, 4),
-        control_rms=round(float(np.sqrt((solution.controls**2).sum(axis=2).mean())), 4),
+        control_rms=round(float(np.sqrt((controls**2).sum(axis=2).mean())), 4),
         control_rms_max=round(float(each.max()), 4),
         speed_max=round(float(np.linalg.norm(velocities, axis=2).max()), 3),
         costs=tuple(solution.costs),
         interrupted=solution.interrupted,
     )
-    return DirectResult(tracks, solution.controls, scenario, before, report)
+    return DirectResult(tracks, controls, task.model, scenario, before, report)
 
 
 class _Watch:
-    """Counts the iterations of all that is tried."""
+    """Counts the iterations of all that is tried, and shows what was found about once a second."""
 
-    def __init__(self, progress: Progress | None, total: int) -> None:
-        self.progress, self.total, self.done = progress, total, 0
+    def __init__(
+        self, progress: Progress | None, total: int, look: Callable[[int, float, Array], None]
+    ) -> None:
+        self.progress, self.total, self.done, self.look = progress, total, 0, look
+        self.looked = time.monotonic()
 
-    def __call__(self, iteration: int, cost: float) -> None:
+    def __call__(self, iteration: int, cost: float, controls: Callable[[], Array]) -> None:
         self.done += 1
         if self.progress is not None:
             self.progress(min(self.done, self.total), self.total)
+        if time.monotonic() - self.looked > SETTINGS.show:
+            self.look(iteration, cost, controls())
+            self.looked = time.monotonic()
 
 
 def _scenario(
@@ -214,6 +278,8 @@ def _scenario(
 
 def _task(scenario: Scenario) -> tuple[Task, Setting]:
     """What is to be solved, and what its constraints are about."""
+    if not scenario.constraints.constraints:
+        raise InputError("constraints: there is none")
     asked, scene = scenario.constraints, scenario.scene
     steps, model = round(asked.horizon / asked.dt), scenario.model
     groups: dict[str, IntArray] = {}
@@ -231,7 +297,8 @@ def _task(scenario: Scenario) -> tuple[Task, Setting]:
     model = model.standing(until)
     setting = replace(setting, model=model, free=model.run(np.zeros((steps, model.count, 2)))[0])
     terms = [term for found in _terms(scenario, setting) for term in found]
-    return Task(model, terms, steps, asked.accel_std), setting
+    asked_until = max(int(term.steps.max()) for term in terms) + round(SETTINGS.after / asked.dt)
+    return Task(model, terms, min(steps, asked_until), asked.accel_std), setting
 
 
 def _terms(scenario: Scenario, setting: Setting) -> list[list[Term]]:
@@ -255,16 +322,68 @@ def _starts(task: Task, setting: Setting, scenario: Scenario) -> dict[str, Array
     fields = [one for one in scenario.constraints.constraints if isinstance(one, Velocity)]
     if fields:
         starts["field"] = task.model.following(lambda places, t: fields[0].at(places, t), task.steps)
-    continuous = [term for term in task.terms if isinstance(term, OnGrid) and term.kind != "velocity"]
-    if continuous:
-        first, last = (share * continuous[0].steps[0] for share in (SETTINGS.lean_from, SETTINGS.lean_until))
-        ahead = np.array([goal.at(task.model.people.positions) for goal in task.model.goals])
-        ahead = ahead[task.model.people.goal, np.arange(task.model.count)]
-        right = np.stack([ahead[:, 1], -ahead[:, 0]], axis=1)
-        for lean in (*SETTINGS.leans, *(-one for one in SETTINGS.leans)):
-            name = f"{'right' if lean > 0 else 'left'} {abs(lean):g}"
-            starts[name] = np.zeros(task.shape)
-            starts[name][int(first) : int(last)] = lean * right
+    pairs = list(zip(scenario.constraints.constraints, _terms(scenario, setting), strict=True))
+    # Places of a formation are near those of free walking, from which collocation gets further.
+    states = [term for one, terms in pairs if isinstance(one, State | Path) for term in terms]
+    if states:
+        starts["places"] = task.model.following(partial(_towards, states, task.model.dt), task.steps)
+    for one, terms in pairs:
+        if isinstance(one, Vorticity | Divergence):
+            starts |= _turning(task, terms[0], one)
+    return starts
+
+
+def _towards(terms: Sequence[Term], dt: float, y: Array, seconds: float) -> Array:
+    """Velocities `(people, 2)` with which people come to their next place in time; NaN of those without."""
+    result = np.full_like(y, np.nan)
+    for term in terms:
+        if not isinstance(term, States) or term.places is None:
+            continue
+        times = term.steps * dt
+        k = int(np.searchsorted(times, seconds, side="right"))
+        if k < len(times):
+            off = (term.places[k] - y[term.who]) / max(times[k] - seconds, SETTINGS.haste)
+            speed = np.maximum(np.linalg.norm(off, axis=1, keepdims=True), 1e-9)
+            result[term.who] = off * np.minimum(1.0, BRISK / speed)
+    return result
+
+
+def _turning(task: Task, term: Term, asked: Vorticity | Divergence) -> dict[str, Array]:
+    """Controls that lean groups to one side, or add a whirl or a source to what people want, by name."""
+    assert isinstance(term, OnGrid)
+    model = task.model
+    starts: dict[str, Array] = {}
+    first, last = term.steps[0], term.steps[-1]
+    ahead = np.array([goal.at(model.people.positions) for goal in model.goals])
+    ahead = ahead[model.people.goal, np.arange(model.count)]
+    right = np.stack([ahead[:, 1], -ahead[:, 0]], axis=1)
+    time = first * model.dt
+
+    def start(name: str, added: Callable[[Array], Array], begin: float, end: float) -> None:
+        def within(places: Array, seconds: float) -> Array:
+            return added(places) if begin <= seconds < end else np.zeros_like(places)
+
+        starts[name] = model.following(within, task.steps, besides=True)
+
+    for lean, (side, sign) in product(SETTINGS.leans, (("right", 1), ("left", -1))):
+
+        def leaning(places: Array, aside: Array = sign * lean * right / model.friction) -> Array:
+            return aside
+
+        start(f"{side} {lean:g}", leaning, time / 8, 0.55 * time)
+    middle = term.cells.mean(axis=0)
+    half = 0.5 * float(np.ptp(term.cells, axis=0).max())
+    # A solid body that turns by q / 2, or grows by q / 2, has a vorticity, or a divergence, of q.
+    turn = np.eye(2) if term.kind == "divergence" else np.array([[0.0, -1.0], [1.0, 0.0]])
+    for share, width, before in product(SETTINGS.shares, SETTINGS.widths, SETTINGS.before):
+
+        def turned(places: Array, share: float = share, width: float = width * half) -> Array:
+            off = places - middle
+            near = np.exp(-0.5 * ((off / width) ** 2).sum(axis=1, keepdims=True))
+            return np.asarray(0.5 * share * asked.value * near * (off @ turn.T))
+
+        name = f"{term.kind} {share:.2g} over {width * half:.2g} m from {time - before:g} s"
+        start(name, turned, time - before, last * model.dt)
     return starts
 
 
@@ -276,31 +395,36 @@ def _solved(
         return published(task, iterations, watch, inner=int(method == "process2")), method
     if runs > 1 and method != "shooting":
         raise InputError("runs: several starts are solved by shooting; give method='shooting'")
-    shooting: Unknowns = Shooting(task, SETTINGS.knot)
+    # Few knots first: slow changes have fewer minima to get stuck in.
+    shooting: Unknowns = Shooting(task, (2.0 if method == "auto" else 1.0) * SETTINGS.knot, start)
     if runs > 1:
         people = task.model.people
         moved = [rng.normal(0.0, SETTINGS.spread, people.positions.shape) * (n > 0) for n in range(runs)]
         models = [
             replace(task.model, people=replace(people, positions=people.positions + one)) for one in moved
         ]
-        shooting = Ensemble([Shooting(replace(task, model=model), SETTINGS.knot) for model in models])
+        shooting = Ensemble([Shooting(replace(task, model=model), SETTINGS.knot, start) for model in models])
     ways: dict[str, Unknowns] = {
         "shooting": shooting,
         "collocation": Collocation(task, task.model.run(start)),
     }
-    tried = {}
+    tried: dict[str, Solution] = {}
+    heat = max(8, round(SETTINGS.race * iterations)) if method == "auto" else iterations
     for name in ways if method == "auto" else (method,):
-        heat = max(8, round(SETTINGS.race * iterations)) if method == "auto" else iterations
-        tried[name] = minimise(ways[name], start, heat, watch)
+        tried[name] = minimise(ways[name], np.zeros(ways[name].size), heat, watch)
         if tried[name].interrupted:
             break
     won = min(tried, key=lambda name: task.cost(tried[name].controls))
     solution = tried[won]
-    if method == "auto" and not any(one.interrupted for one in tried.values()):
-        rest = minimise(ways[won], solution.controls, max(iterations - watch.done, 1), watch)
-        solution = Solution(rest.controls, solution.costs + rest.costs[1:], rest.interrupted)
-    solution.interrupted = any(one.interrupted for one in (*tried.values(), solution))
-    return solution, won
+    interrupted = any(one.interrupted for one in tried.values())
+    if method == "auto" and not interrupted:
+        last, white = ways[won], solution.white
+        if won == "shooting":
+            last = Shooting(task, SETTINGS.knot, solution.controls)
+            white = np.zeros(last.size)
+        rest = minimise(last, white, max(iterations - solution.iterations, 1), watch)
+        solution = replace(rest, costs=solution.costs + rest.costs[1:])
+    return replace(solution, interrupted=interrupted or solution.interrupted), won
 
 
 def _controls_of(model: CrowdModel, tracks: Tracks, steps: int) -> Array:

@@ -10,20 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from marey import _work
-from marey._arrays import Array, checked
+from marey._arrays import AnyArray, Array, checked
 from marey.crowd.polygons import WallIndex, edges, wall_index
 from marey.crowd.scenes import Scene
 from marey.crowd.simulation.pedestrians import Parameters, Pedestrians
 from marey.crowd.simulation.routes import DirectionField, desired_directions, flattened
 
-REACH = 2.0
-"""Metres beyond which forces are left out, as published; they are below 1e-4 N there."""
+REACH, WALL_REACH = 2.0, 1.5
+"""Metres beyond which forces of people and of walls are left out; they are below 1e-3 N there."""
+BRAKE = 4.0
+"""m/s² by which two people slow down towards each other, together."""
+Pairs = tuple[AnyArray, Array, AnyArray]
+"""Who were near each other, the forces over their distances, and where those of each step begin."""
+NOT_KEPT: Pairs = np.empty((0, 2), np.uint32), np.empty(0), np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +71,7 @@ class CrowdModel:
     ) -> CrowdModel:
         """From walls `(walls, 4)`; `until` is one number or one a person."""
         ends = np.broadcast_to(np.asarray(until, dtype=np.float64), people.count)
-        return cls(people, tuple(goals), wall_index(walls, REACH), ends, dt)
+        return cls(people, tuple(goals), wall_index(walls, WALL_REACH), ends, dt)
 
     @classmethod
     def of_scene(cls, scene: Scene, people: Pedestrians, *, dt: float = 0.05) -> CrowdModel:
@@ -85,29 +91,66 @@ class CrowdModel:
 
     def run(self, controls: ArrayLike) -> tuple[Array, Array]:
         """Positions and velocities `(steps + 1, people, 2)` under accelerations `(steps, people, 2)`."""
+        return self.run_and_keep(controls, NOT_KEPT)[:2]
+
+    def run_and_keep(self, controls: ArrayLike, memory: Pairs | None = None) -> tuple[Array, Array, Pairs]:
+        """As :meth:`run`, and the pairs that were near each other, for :meth:`sweep`.
+
+        `memory` is what this gave before: new memory takes longer to get than to fill.
+        """
         from marey.crowd.direct import _kernels
 
         given = checked("controls", controls, (None, self.count, 2))
         positions, velocities = np.empty((2, len(given) + 1, self.count, 2))
         positions[0], velocities[0] = self.people.positions, self.people.velocities
-        _kernels.run(positions, velocities, given, *self._constants)
-        return positions, velocities
+        if memory is None:
+            size = 8 * self.count * len(given)
+            memory = np.empty((size, 2), np.uint32), np.empty(size), np.zeros(len(given) + 1, np.int64)
+        return positions, velocities, _kernels.run(positions, velocities, given, memory, *self._constants)
 
-    def following(self, wanted: Callable[[Array, float], Array], steps: int) -> Array:
-        """Controls `(steps, people, 2)` with which `wanted` of places and time is the desired velocity."""
+    def following(
+        self, wanted: Callable[[Array, float], Array], steps: int, *, besides: bool = False
+    ) -> Array:
+        """Controls `(steps, people, 2)` with which `wanted` of places and time is the desired velocity.
+
+        Args:
+            wanted: From places `(people, 2)` and seconds to velocities `(people, 2)`, m/s; NaN of those who
+                go on as they like.
+            steps: Of the run.
+            besides: Whether it is added to what people want themselves.
+
+        People also brake before they bump into each other.
+        """
         from marey.crowd.direct import _kernels
 
         dt, traits, goals, constants, walls = self._constants
         y, u = np.array(self.people.positions), np.array(self.people.velocities)
-        controls, force = np.empty((steps, self.count, 2)), np.empty_like(y)
-        alone = (traits, goals, (0.0, *constants[1:]), wall_index(None, REACH))
+        controls, force = np.empty((steps, self.count, 2)), np.zeros_like(y)
+        order, pairs = _kernels.no_pairs(self.count)
+        alone = (traits, goals, constants, wall_index(None, WALL_REACH), pairs)
         for n in range(steps):
-            _kernels.accelerations(y, n * dt, *alone, force)
-            controls[n] = self.friction * wanted(y, n * dt) - force
-            _kernels.accelerations(y, n * dt, traits, goals, constants, walls, force)
+            if not besides:
+                _kernels.accelerations(y, n * dt, *alone, force)
+            controls[n] = np.nan_to_num(self.friction * wanted(y, n * dt) - (0.0 if besides else force))
+            pairs = _kernels.find_pairs(y, traits, constants, order, pairs)
+            _kernels.accelerations(y, n * dt, traits, goals, constants, walls, pairs, force)
+            controls[n] += self._brakes(y, u, pairs[0][: pairs[3]].T)
             u = u + dt * (force - self.friction * u + controls[n])
             y = y + dt * u
         return controls
+
+    def _brakes(self, y: Array, u: Array, pairs: AnyArray) -> Array:
+        """Accelerations of pairs `(2, pairs)` who approach faster than they could stop at :data:`BRAKE`."""
+        i, j = pairs
+        off = y[j] - y[i]
+        d = np.maximum(np.linalg.norm(off, axis=1, keepdims=True), 1e-6)
+        gap = np.maximum(d[:, 0] - self.people.radius[i] - self.people.radius[j], 0.0)
+        excess = ((u[i] - u[j]) * off).sum(axis=1) / d[:, 0] - np.sqrt(2 * BRAKE * gap)
+        push = np.maximum(excess, 0.0)[:, None] / (4 * self.dt) * off / d
+        result = np.zeros_like(y)
+        np.subtract.at(result, i, push)
+        np.add.at(result, j, push)
+        return result
 
     def tangent(self, positions: Array, controls: Array) -> tuple[Array, Array]:
         """How positions and velocities change, linearised about a run, under small controls."""
@@ -117,41 +160,64 @@ class CrowdModel:
         _kernels.tangent(positions, dy, du, controls, *self._constants)
         return dy, du
 
-    def sweep(self, positions: Array, by_positions: Array, by_velocities: Array) -> Array:
+    def sweep(
+        self, positions: Array, by_positions: Array, by_velocities: Array, pairs: Pairs | None = None
+    ) -> Array:
         """Derivatives by the controls of a run from those by positions and velocities, which are used up."""
         from marey.crowd.direct import _kernels
 
         result = np.empty((len(positions) - 1, self.count, 2))
-        _kernels.sweep(positions, by_positions, by_velocities, *self._constants, result)
+        _kernels.sweep(positions, by_positions, by_velocities, pairs or NOT_KEPT, *self._constants, result)
         return result
 
-    def needed_controls(self, positions: Array, wanted: Array) -> Array:
-        """Controls `(steps, people, 2)` for `wanted` accelerations, friction apart, at positions."""
+    def squeeze(self, positions: Array, slack: float, std: float, by_positions: Array) -> float:
+        """Cost of bodies that overlap more than `slack` in a run, by `std`, whose derivatives are added."""
+        from marey.crowd.direct import _kernels
+
+        weight = self.dt / std**2
+        return float(_kernels.squeeze(positions, self._constants[1], slack, weight, by_positions))
+
+    def needed_controls(
+        self, positions: Array, wanted: Array, gain: float = 0.0, by_positions: Array | None = None
+    ) -> Array:
+        """Controls `(steps, people, 2)` for `wanted` accelerations, friction apart, at positions.
+
+        To `by_positions` are added the derivatives of half of `gain` times the controls' squares.
+        """
         from marey.crowd.direct import _kernels
 
         result = np.empty_like(wanted)
+        pulled = result if by_positions is None else by_positions
 
         def part(first: int, last: int) -> None:
-            _kernels.needed_controls(positions, wanted, first, last, *self._constants, result)
+            _kernels.lacking(positions, wanted, first, last, gain, *self._constants, result, pulled)
 
         _work.spread(part, len(wanted), least=64)
         return result
 
-    def pull_frames(self, positions: Array, by_controls: Array, by_positions: Array) -> None:
-        """Add to derivatives by positions what those by :meth:`needed_controls` make of them."""
+    def glide(self, wanted: Array) -> tuple[Array, Array]:
+        """Positions and velocities `(steps + 1, people, 2)` of accelerations in the place of forces."""
         from marey.crowd.direct import _kernels
 
-        def part(first: int, last: int) -> None:
-            _kernels.pull_frames(positions, by_controls, first, last, *self._constants, by_positions)
+        positions, velocities = np.empty((2, len(wanted) + 1, self.count, 2))
+        positions[0], velocities[0] = self.people.positions, self.people.velocities
+        _kernels.glide(positions, velocities, wanted, *self._constants[:2])
+        return positions, velocities
 
-        _work.spread(part, len(by_controls), least=64)
+    def pull_glide(self, by_positions: Array, by_velocities: Array) -> Array:
+        """The transpose of :meth:`glide`, of derivatives that are used up."""
+        from marey.crowd.direct import _kernels
+
+        result = np.empty((len(by_positions) - 1, self.count, 2))
+        _kernels.pull_glide(by_positions, by_velocities, *self._constants[:2], result)
+        return result
 
     @property
     def friction(self) -> Array:
         """1 / response time, `(people, 1)`, 1/s."""
         return 1.0 / self.people.response_time[:, None]
 
-    @property
+    @cached_property
     def _constants(self) -> tuple[Any, ...]:
         people = self.people
         traits = np.column_stack(
@@ -159,4 +225,4 @@ class CrowdModel:
              self.until]
         )  # fmt: skip
         vectors, heads = flattened(list(self.goals))
-        return self.dt, traits, (heads, vectors), (self.strength, self.range, REACH), self.walls
+        return self.dt, traits, (heads, vectors), (self.strength, self.range, REACH, WALL_REACH), self.walls

@@ -66,17 +66,18 @@ def rendezvous(rng: np.random.Generator) -> Scenario:
     """38 people walk to the right; two of the front row meet behind the others after 20 s."""
     block = _block((1.8, 0.25), (6, 6), 1.1)
     places = np.concatenate([block, [[0.7, 1.35], [0.7, 4.65]]])
-    meeting = State([5, 35], 20.0, [[18.2, 3.4], [18.2, 2.6]], [[0.0, 0.0], [0.0, 0.0]], 0.05)
-    return _scenario("rendezvous", (48, 6), [places], [(1, 0)], Constraints(30.0, (meeting,)), rng)
+    meeting = State([5, 35], 20.0, [[18.2, 3.4], [18.2, 2.6]], [[0.0, 0.0], [0.0, 0.0]], 0.05, 0.05)
+    return assembled("rendezvous", (48, 6), [places], [(1, 0)], Constraints(30.0, (meeting,)), rng)
 
 
 def letters(rng: np.random.Generator) -> Scenario:
     """Twice 40 people pass through each other and form the letters S and G after 24 s."""
     west, east = _block((13, 9), (5, 8), 1.2), _block((28.2, 9), (5, 8), 1.2)
     forms = tuple(
-        Formation(f"group:{name}", 24.0, glyph, height=11.0) for name, glyph in (("A", "S"), ("B", "G"))
+        Formation(f"group:{name}", 24.0, glyph, height=11.0, pos_std=0.06)
+        for name, glyph in (("A", "S"), ("B", "G"))
     )
-    return _scenario("letters", (46, 26), [west, east], [(1, 0), (-1, 0)], Constraints(24.0, forms), rng)
+    return assembled("letters", (46, 26), [west, east], [(1, 0), (-1, 0)], Constraints(24.0, forms), rng)
 
 
 def transfer(rng: np.random.Generator) -> Scenario:
@@ -84,12 +85,12 @@ def transfer(rng: np.random.Generator) -> Scenario:
     places = _block((4, 3), (8, 6), 1.1)
     wanted = Velocity(
         [0.0, 10.0],
-        stream=[0.5, 0.0],
-        vortices=[[11.0, 6.0, 3.0, 0.9]],
+        stream=[0.8, 0.0],
+        vortices=[[11.0, 8.0, 3.0, 0.38], [11.0, 4.0, 3.0, -0.38]],
         region=[2.0, 0.0, 20.0, 12.0],
-        std=0.05,
+        std=0.08,
     )
-    return _scenario("transfer", (24, 12), [places], [(1, 0)], Constraints(10.0, (wanted,)), rng)
+    return assembled("transfer", (24, 12), [places], [(1, 0)], Constraints(10.0, (wanted,)), rng)
 
 
 def crossing(rng: np.random.Generator) -> Scenario:
@@ -97,13 +98,14 @@ def crossing(rng: np.random.Generator) -> Scenario:
     middle, half = 16.0, 3.0
     low, high = middle - half, middle + half
     walls = tuple(rectangle(x, y, x + low, y + low) for x in (0.0, high) for y in (0.0, high))
-    block = _block((-13.0, -2.0), (8, 5), 1.0)[:38]
+    # Without the rear corners: what is not symmetric turns by itself.
+    block = np.delete(_block((-13.0, -2.0), (8, 5), 1.0), [0, 32], axis=0)
     places = [block @ np.array([[c, s], [-s, c]]) + middle for c, s in ((1, 0), (-1, 0), (0, 1), (0, -1))]
     directions = [(1, 0), (-1, 0), (0, 1), (0, -1)]
     region = rectangle(low, low, high, high)
-    vortex = Vorticity("crossing", [16.0, 17.0], 0.6, std=0.05)
+    vortex = Vorticity("crossing", [16.0, 17.0], 0.6, std=0.02)
     constraints = Constraints(40.0, (vortex,))
-    return _scenario("crossing", (32, 32), places, directions, constraints, rng, walls, {"crossing": region})
+    return assembled("crossing", (32, 32), places, directions, constraints, rng, walls, {"crossing": region})
 
 
 PRESETS: dict[str, Callable[[np.random.Generator], Scenario]] = {
@@ -117,7 +119,7 @@ def _block(corner: tuple[float, float], size: tuple[int, int], spacing: float) -
     return np.asarray(np.stack([column, row], axis=-1).reshape(-1, 2) * spacing + corner, dtype=np.float64)
 
 
-def _scenario(
+def assembled(
     name: str,
     size: tuple[float, float],
     places: list[Array],
@@ -127,6 +129,7 @@ def _scenario(
     walls: tuple[Array, ...] = (),
     regions: dict[str, Array] | None = None,
 ) -> Scenario:
+    """Groups of people at places `(people, 2)`, each on its way in a direction such as `(1, 0)`."""
     width, depth = size
     names = {(1, 0): "east", (-1, 0): "west", (0, 1): "north", (0, -1): "south"}
     areas = {

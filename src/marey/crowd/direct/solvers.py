@@ -15,20 +15,22 @@ Cost: an iteration is about one run forwards and one backwards; collocation eval
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from marey._arrays import Array
-from marey.crowd.direct.model import CrowdModel
+from marey.crowd.direct.model import CrowdModel, Pairs
 from marey.crowd.direct.terms import Term, cost_and_forces
 
-CORRECTIONS = 20
-"""Pairs of steps and gradients by which L-BFGS approximates the Hessian."""
-Watch = Callable[[int, float], None]
-"""Called with the iterations done and the cost."""
+CORRECTIONS, MEMORY = 50, 3e7
+"""Pairs of steps and gradients by which L-BFGS approximates the Hessian, and numbers they may take up."""
+SETTLED, FALL = 20, 2e-3
+"""Iterations over which a cost that falls by no more than this share has settled."""
+Watch = Callable[[int, float, Callable[[], Array]], None]
+"""Called with the iterations done, the cost, and what makes the controls found so far."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +56,11 @@ class Task:
 
     def cost(self, controls: Array) -> float:
         """Of controls `(steps, people, 2)`."""
-        return self.effort(controls) + cost_and_forces(self.terms, *self.model.run(controls))[0]
+        return self.effort(controls) + self.cost_and_forces(*self.model.run(controls))[0]
+
+    def cost_and_forces(self, positions: Array, velocities: Array) -> tuple[float, Array, Array]:
+        """Of a run, but for the controls; see :func:`terms.cost_and_forces`."""
+        return cost_and_forces(self.model, self.terms, positions, velocities)
 
     def effort(self, controls: Array) -> float:
         """Of the controls alone."""
@@ -74,16 +80,14 @@ class Unknowns(Protocol):
     def controls(self, white: Array) -> Array:
         """Controls `(steps, people, 2)`."""
 
-    def white(self, controls: Array) -> Array:
-        """The numbers whose controls come nearest."""
-
 
 @dataclass(frozen=True, eq=False)
 class Shooting:
-    """Controls at knots `knot` seconds apart."""
+    """Controls at knots `knot` seconds apart, added to those of `base`."""
 
     task: Task
     knot: float = 0.5
+    base: Array | float = 0.0
 
     @cached_property
     def _hats(self) -> Array:
@@ -96,24 +100,26 @@ class Shooting:
     def _unit(self) -> float:
         return self.task.std / float(np.sqrt(max(self.knot, self.task.model.dt)))
 
+    @cached_property
+    def _memory(self) -> list[Pairs]:
+        return []
+
     @property
     def size(self) -> int:
         return int(self._hats.shape[1]) * 2 * self.task.model.count
 
     def controls(self, white: Array) -> Array:
-        return np.asarray(self._unit * (self._hats @ white.reshape(self._hats.shape[1], -1))).reshape(
-            self.task.shape
-        )
-
-    def white(self, controls: Array) -> Array:
-        flat = controls.reshape(len(controls), -1)
-        return np.asarray(np.linalg.lstsq(self._unit * self._hats, flat, rcond=None)[0].ravel())
+        added = self._unit * (self._hats @ white.reshape(self._hats.shape[1], -1))
+        return np.asarray(self.base + added.reshape(self.task.shape))
 
     def evaluate(self, white: Array) -> tuple[float, Array]:
-        positions, velocities = self.task.model.run(self.controls(white))
-        cost, by_y, by_u = cost_and_forces(self.task.terms, positions, velocities)
-        pulled = self.task.model.sweep(positions, by_y, by_u).reshape(self.task.steps, -1)
-        return cost + 0.5 * float(white @ white), white + self._unit * (self._hats.T @ pulled).ravel()
+        task, controls = self.task, self.controls(white)
+        positions, velocities, pairs = task.model.run_and_keep(controls, *self._memory)
+        self._memory[:] = [pairs]
+        cost, by_y, by_u = task.cost_and_forces(positions, velocities)
+        pulled = task.model.sweep(positions, by_y, by_u, pairs) + task.model.dt / task.std**2 * controls
+        slope = self._unit * (self._hats.T @ pulled.reshape(task.steps, -1))
+        return cost + task.effort(controls), slope.ravel()
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,41 +147,18 @@ class Collocation:
         velocities, model = self.base[1], self.task.model
         return np.asarray(np.diff(velocities, axis=0) / model.dt + model.friction * velocities[:-1])
 
-    def _trajectory(self, wanted: Array) -> tuple[Array, Array]:
-        """Positions and velocities of accelerations before forces: a linear function of them."""
-        model, dt = self.task.model, self.task.model.dt
-        positions, velocities = np.empty((2, self.task.steps + 1, model.count, 2))
-        positions[0], velocities[0] = model.people.positions, model.people.velocities
-        keep = 1.0 - dt * model.friction
-        for n in range(self.task.steps):
-            velocities[n + 1] = keep * velocities[n] + dt * wanted[n]
-        np.cumsum(dt * velocities[1:], axis=0, out=positions[1:])
-        positions[1:] += positions[0]
-        return positions, velocities
-
     def controls(self, white: Array) -> Array:
         wanted = self._based + self._unit * white.reshape(self.task.shape)
-        return self.task.model.needed_controls(self._trajectory(wanted)[0], wanted)
-
-    def white(self, controls: Array) -> Array:
-        _, velocities = self.task.model.run(controls)
-        wanted = replace(self, base=(velocities, velocities))._based
-        return np.asarray(((wanted - self._based) / self._unit).ravel())
+        return self.task.model.needed_controls(self.task.model.glide(wanted)[0], wanted)
 
     def evaluate(self, white: Array) -> tuple[float, Array]:
-        model, dt = self.task.model, self.task.model.dt
+        model = self.task.model
         wanted = self._based + self._unit * white.reshape(self.task.shape)
-        positions, velocities = self._trajectory(wanted)
-        lacking = model.needed_controls(positions, wanted)
-        cost, by_y, by_u = cost_and_forces(self.task.terms, positions, velocities)
-        by_controls = lacking / self._unit**2
-        model.pull_frames(positions, by_controls, by_y)
-        # Backwards through the linear trajectory: first positions, then velocities.
-        by_u[1:] += dt * np.cumsum(by_y[:0:-1], axis=0)[::-1]
-        keep = 1.0 - dt * model.friction
-        for n in range(self.task.steps - 1, -1, -1):
-            by_u[n] += keep * by_u[n + 1]
-        gradient = self._unit * (dt * by_u[1:] + by_controls)
+        positions, velocities = model.glide(wanted)
+        cost, by_y, by_u = self.task.cost_and_forces(positions, velocities)
+        gain = 1.0 / self._unit**2
+        lacking = model.needed_controls(positions, wanted, gain, by_y)
+        gradient = self._unit * (model.pull_glide(by_y, by_u) + gain * lacking)
         return cost + self.task.effort(lacking), gradient.ravel()
 
 
@@ -192,9 +175,6 @@ class Ensemble:
     def controls(self, white: Array) -> Array:
         return self.members[0].controls(white)
 
-    def white(self, controls: Array) -> Array:
-        return self.members[0].white(controls)
-
     def evaluate(self, white: Array) -> tuple[float, Array]:
         from marey import _work
 
@@ -210,11 +190,13 @@ class Solution:
         controls: `(steps, people, 2)`, m/s².
         costs: After each iteration, the first before any.
         interrupted: Whether the user stopped it; the controls are the best until then.
+        white: The unknowns that they were made of.
     """
 
     controls: Array
     costs: list[float] = field(default_factory=list)
     interrupted: bool = False
+    white: Array = field(default_factory=lambda: np.empty(0))
 
     @property
     def iterations(self) -> int:
@@ -223,17 +205,19 @@ class Solution:
 
 
 def minimise(unknowns: Unknowns, start: Array, iterations: int, watch: Watch) -> Solution:
-    """L-BFGS from controls `start`; an interruption keeps the best so far."""
+    """L-BFGS from the unknowns `start`; an interruption keeps the best so far."""
     from scipy.optimize import minimize
 
-    best = white = unknowns.white(start)
+    best = start
     costs: list[float] = []
 
     def note(intermediate_result: object) -> None:
         nonlocal best
         best = np.array(intermediate_result.x)  # type: ignore[attr-defined]
         costs.append(float(intermediate_result.fun))  # type: ignore[attr-defined]
-        watch(len(costs) - 1, costs[-1])
+        watch(len(costs) - 1, costs[-1], lambda: unknowns.controls(best))
+        if len(costs) > SETTLED and costs[-1 - SETTLED] - costs[-1] < FALL * costs[-1]:
+            raise StopIteration
 
     def evaluated(x: Array) -> tuple[float, Array]:
         cost, slope = unknowns.evaluate(x)
@@ -241,16 +225,16 @@ def minimise(unknowns: Unknowns, start: Array, iterations: int, watch: Watch) ->
             costs.append(cost)
         return cost, slope
 
-    interrupted = False
+    interrupted, corrections = False, int(np.clip(0.5 * MEMORY / unknowns.size, 5, CORRECTIONS))
     try:
         found = minimize(
-            evaluated, white, jac=True, method="L-BFGS-B", callback=note, options={"maxiter": iterations,
-            "maxfun": 3 * iterations, "maxcor": CORRECTIONS, "ftol": 1e-9, "gtol": 1e-9},
+            evaluated, start, jac=True, method="L-BFGS-B", callback=note, options={"maxiter": iterations,
+            "maxfun": 3 * iterations, "maxcor": corrections, "ftol": 1e-9, "gtol": 1e-9},
         )  # fmt: skip
         best = found.x
     except KeyboardInterrupt:
         interrupted = True
-    return Solution(unknowns.controls(best), costs, interrupted)
+    return Solution(unknowns.controls(best), costs, interrupted, best)
 
 
 def published(task: Task, iterations: int, watch: Watch, *, inner: int = 1, step: float = 1.0) -> Solution:
@@ -268,9 +252,9 @@ def published(task: Task, iterations: int, watch: Watch, *, inner: int = 1, step
     controls = np.zeros(task.shape)
     positions, velocities = model.run(controls)
     gain = task.std**2 / model.dt
-    solution = Solution(controls, [cost_and_forces(task.terms, positions, velocities)[0]])
+    solution = Solution(controls, [task.cost_and_forces(positions, velocities)[0]])
     for number in range(iterations):
-        cost, by_y, by_u = cost_and_forces(task.terms, positions, velocities)
+        cost, by_y, by_u = task.cost_and_forces(positions, velocities)
         change = -gain * model.sweep(positions, by_y, by_u)
         linear = model.tangent(positions, change)
         for _ in range(30):
@@ -279,7 +263,7 @@ def published(task: Task, iterations: int, watch: Watch, *, inner: int = 1, step
                 reached = model.run(tried)
             else:
                 reached = positions + step * linear[0], velocities + step * linear[1]
-            after = cost_and_forces(task.terms, *reached)[0]
+            after = task.cost_and_forces(*reached)[0]
             if after < cost:
                 break
             step *= 0.5
@@ -288,5 +272,5 @@ def published(task: Task, iterations: int, watch: Watch, *, inner: int = 1, step
         controls, (positions, velocities) = tried, reached
         solution.controls = controls
         solution.costs.append(after)
-        watch(number + 1, after)
+        watch(number + 1, after, lambda: solution.controls)
     return solution

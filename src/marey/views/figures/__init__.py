@@ -17,6 +17,7 @@ HOMES = {
     "crowd": (
         "contact_sheet", "crowd_paths", "crowd_streaks", "directed", "footage_clip", "scene_plan", "tracks",
     ),
+    "density": ("DensityPainter", "density_map", "worst_frame", "write_map"),
     "surface": (
         "InBetweens", "agreement", "blend_paths", "distance_map", "draw_in_betweens", "graph_picture",
         "in_between_clip", "in_between_rows", "path_from_above", "timeline", "warp_path",
