@@ -81,7 +81,7 @@ def published(clips: dict[str, Path], out: Path) -> bool:
             motion = _cmu.clip(clips[name], cleaned=False)
             own = motion.rotations[:, motion.skeleton.index(joint)]
             own = own[inliers(own[:, None])[:, 0]]
-            centre, shape, _ = tangent_ellipsoid(own)
+            centre, shape, _ = tangent_ellipsoid(own, LearnSettings(most=0))
             found = 1 / np.sqrt(np.linalg.eigvalsh(shape))
             near = np.abs(found[: len(axes)] / axes - 1).max() < (CLOSE if len(axes) == 3 else 0.1)
             steps = convergence(own)

@@ -60,10 +60,13 @@ AT, ALONG = 0, 3
 # Metres and metres per second: gaps that always count as contacts, speeds below which nothing bounces, and
 # the fastest correction of drift.
 NEAR, REST, FASTEST = 0.01, 0.3, 2.0
-# Cosine above which two planes of a limit are one, and how far a joint may be beyond before it gets another.
-SAME, BEYOND = 0.95, 0.005
+# Cosine above which two planes of a limit are one; how far a joint may be beyond before it gets another; how
+# far a plane may be beyond a joint that is at rest, as a share of the limit's size.
+SAME, BEYOND, MOST_BENT = 0.95, 0.005, 1.0
 # Added to the diagonal of the rows' matrix, relative: rows of corners of one foot depend on each other.
 SOFTNESS = 1e-10
+# The same of limits once their bounds have bent: planes far apart on them need not have a common velocity.
+YIELDING = 1e-6
 
 
 @njit(f"int64({TABLE}, {PAIRS}, {TABLE}, int64, float64, int64, int64, int64, {VECTOR}, {VECTOR})", **INNER)
@@ -236,9 +239,10 @@ def limits(
                         row, best = r, along
             if row >= 0:
                 bound = end / h - dot(triple(spot, row, AT), spin) * ahead / h - back
+                bound = min(bound, MOST_BENT / h)
                 bend_row(line, z, last, row, bound, 0.2 * h)
                 continue
-            bound = (end - ahead * dot(slope, spin)) / h - back
+            bound = min((end - ahead * dot(slope, spin)) / h - back, MOST_BENT / h)
         if end < (BEYOND if again else -margin) or rows == kind.shape[0]:
             continue
         if again:
@@ -361,6 +365,7 @@ def build(
             if value != 0.0:
                 for q in range(r + 1):
                     A[r, q] += value * J[k, q]
-        A[r, r] = max(A[r, r] * (1.0 + SOFTNESS), 1e-12)
+        soft = YIELDING if first > 0 and kind[r, BALL] == LIMIT else SOFTNESS
+        A[r, r] = max(A[r, r] * (1.0 + soft), 1e-12)
         for q in range(r):
             A[q, r] = A[r, q]

@@ -23,6 +23,7 @@ from marey.body.physics._contact_kernels import (
     RATE,
     STEP,
     TOLERANCE,
+    YIELDING,
     build,
     contacts,
     hits,
@@ -409,6 +410,9 @@ def advance(
                         numbers, planes, capsules, kinds, balls, i, parents, frames, line, kind, spot, R,
                         origin, rows, h,
                     )  # fmt: skip
+            for r in range(before if iteration == 1 else 0):
+                if kind[r, BALL] == LIMIT:
+                    A[r, r] *= 1.0 + YIELDING
             build(directions, T, U, kinds, kept, i, line, kind, spot, R, J, A, before, rows)
             for a in range(J.shape[0]):
                 z[LEFT, a] = 0.0
