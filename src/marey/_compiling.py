@@ -104,7 +104,7 @@ class _Library(JITCodeLibrary):  # type: ignore[misc]
             super()._finalize_final_module()
 
 
-def _same(self: Any, other: object) -> bool:
+def _same(self: Any, other: object) -> Any:
     """Whether two sets of options are the same; numba asks a thousand times a function."""
     if not isinstance(other, TargetConfig):
         return NotImplemented
