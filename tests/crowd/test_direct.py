@@ -150,7 +150,11 @@ def test_published_processes_lower_the_cost_with_halved_steps() -> None:
 def test_the_field_is_followed_without_overlaps() -> None:
     found = direct("transfer", method="shooting", iterations=15)
     told = found.report.constraints[0]
-    assert found.report.start == "field" and told["covered"] < 0.2 and told["error"] < told["free"]
+    assert (
+        found.report.start in ("field", "continuum")
+        and told["covered"] < 0.2
+        and told["error"] < told["free"]
+    )
     assert found.report.overlap_max_m < 0.02
 
 

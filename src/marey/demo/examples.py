@@ -283,6 +283,23 @@ SAMPLES = (
         ("long-walk.bvh",),
     ),
     Example(
+        "Bodies",
+        "In balance",
+        "A character stands by internal forces alone, is pushed, and reaches for a point below the balance.",
+        (
+            "marey body balance walk.bvh pushed.mp4 --seconds 2 --push Spine1@0.3=8,0,0 "
+            "--reach LeftHand=0.25,1.1,-0.1",
+            "marey body puppet walk.bvh puppet.bvh --strength 0.6 --push Spine1@0.8=15,0,0",
+        ),
+        {"pushed.mp4": "A figure is pushed, gives way and comes back, its left hand ahead"},
+        {
+            "hidden wrench at the root": "{0[root_wrench_max]:.0e} of the weight",
+            "the puppet is pushed away by": "{1[peak_deviation_cm]:.2f} cm",
+        },
+        ("puppet.bvh",),
+        ("walk.bvh",),
+    ),
+    Example(
         "Surfaces",
         "The walk with a skin",
         "A mesh of constant connectivity over time, as a 4D capture gives it. The human is built in.",
@@ -383,6 +400,25 @@ SAMPLES = (
             "time": "{0[microseconds_per_person_step]:.1f} µs a person and step",
         },
         ("sideway.sqlite",),
+    ),
+    Example(
+        "Crowds",
+        "Directed: two people meet behind the others",
+        "The least control that brings both to one place; the others make way.",
+        (
+            "marey crowd direct rendezvous -o meeting.mry --iterations 80 --figure meeting.png",
+            "marey view meeting.mry -o meeting.mp4 --frames 350:400 --size 600x270",
+        ),
+        {
+            "meeting.png": "Paths of a group of people without control and with it, and the cost as it falls",
+            "meeting.mp4": "Two figures leave the front row of a group and meet behind it",
+        },
+        {
+            "off": "{0[constraints][0][error]:.2f} m",
+            "without control": "{0[constraints][0][free]:.1f} m",
+            "control": "{0[control_rms]:.2f} m/s²",
+        },
+        ("meeting.mry",),
     ),
     Example(
         "Crowds",

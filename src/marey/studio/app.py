@@ -56,6 +56,7 @@ class Studio:
             self.open_sample(next(iter(self.rooms[0].samples())))
 
     def _build_page(self) -> None:
+        from marey.studio.balance import BalanceRoom
         from marey.studio.body.room import BodyRoom
         from marey.studio.crowd.room import CrowdRoom
         from marey.studio.direction import DirectionRoom
@@ -65,7 +66,7 @@ class Studio:
 
         workspace, gui = self.workspace, self.workspace.gui
         kinds: tuple[type[AnyRoom], ...] = (
-            BodyRoom, SurfaceRoom, CrowdRoom, DirectionRoom, PhysicsRoom, MarkersRoom,
+            BodyRoom, SurfaceRoom, CrowdRoom, DirectionRoom, PhysicsRoom, BalanceRoom, MarkersRoom,
         )  # fmt: skip
         self._choice = gui.add_button_group("Room", [kind.title for kind in kinds])
         self._choice.on_click(workspace.callback(lambda event: self._switch(event.target.value)))

@@ -45,7 +45,7 @@ def test_a_push_is_taken_and_a_strong_one_is_not(walk: Motion) -> None:
 def test_hand_and_look_come_to_their_targets_below_the_balance(walk: Motion) -> None:
     hand, head = walk.skeleton.index("LeftHand"), walk.skeleton.index("Head")
     place = walk.positions()[0, hand] + [0.0, 0.15, 0.15]
-    found = balance(walk, seconds=2.5, reach={"LeftHand": place}, look_at=(1.5, 1.5, 4.0), basis="full")
+    found = balance(walk, seconds=3.5, reach={"LeftHand": place}, look_at=(1.5, 1.5, 4.0), basis="full")
     assert not found.report.fell and found.report.reach_residual_cm[0] < 2
     pose = found.motion.forward_kinematics()
     at = pose.positions[-1, head]

@@ -11,8 +11,8 @@ other: the optimum of a level is kept by equations.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -48,8 +48,6 @@ class ActuationSettings:
         relaxation: weight of the penalty of B and C.
         dissipation: from -1 (B) over 0 (C) to 1, of the penalty; the method's own if None.
         priorities: whether levels are met one after the other, instead of as one sum.
-        sticking: whether A, B and C take the floor to hold points sideways, as published, instead of by
-            friction's pyramid; kg/s, 0 for the pyramid.
         bounds: "torques" of the joints, or one bound for all "coordinates".
         most: N·m a coordinate, where one bound is for all.
         scale: of the joints' torques.
@@ -59,7 +57,6 @@ class ActuationSettings:
     relaxation: float = 1e-3
     dissipation: float | None = None
     priorities: bool = True
-    sticking: float = 0.0
     bounds: str = "torques"
     most: float = 200.0
     scale: float = 1.0
@@ -73,8 +70,8 @@ class ActuationSettings:
 
     @classmethod
     def published(cls, method: str = "C", **given: float) -> ActuationSettings:
-        """A, B or C as Tournier has them: one sum, bounds of coordinates, points that stick."""
-        return cls(method, priorities=False, sticking=1e4, bounds="coordinates", **given)
+        """A, B or C as Tournier has them, one sum and bounds of coordinates, with friction's pyramid."""
+        return cls(method, priorities=False, bounds="coordinates", **given)
 
 
 class Actuation(NamedTuple):
@@ -182,8 +179,9 @@ class Problem:
         base: `(size,)`, velocity without contacts and control.
         Y: `(size, 4 n + modes)`.
         levels: features of each level.
-        soft: what the first level has besides, which is not kept.
+        soft: what each level has besides, which is not kept.
         effort: `(modes, modes)`.
+        bounded: torques that were found to be too large, which all programmes of the step bound.
     """
 
     now: Instant
@@ -192,8 +190,9 @@ class Problem:
     base: Array
     Y: Array
     levels: tuple[Term, ...]
-    soft: Term
+    soft: tuple[Term, ...]
     effort: Array
+    bounded: list[int] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -201,27 +200,18 @@ class Problem:
     ) -> Problem:
         """The programmes of features and efforts."""
         settings, size = planner.settings, len(now.free)
-        inverse, J = now.inverse, now.contacts.J
-        free = now.free
-        if settings.sticking > 0:
-            # The floor holds points sideways like honey, so only normal rows are left.
-            side = now.contacts.moves[:, [0, 2]].reshape(-1, size)
-            near = np.repeat(now.contacts.gaps < 0.01, 2)
-            held = now.step * settings.sticking * side[near].T @ side[near]
-            inverse = np.asarray(np.linalg.inv(now.effective + held))
-            J = now.contacts.moves[:, 1]
-        terms: dict[int, list[Term]] = {}
+        inverse, J, free = now.inverse, now.contacts.J, now.free
+        terms: dict[int, tuple[list[Term], list[Term]]] = {}
         for feature in features:
             term = feature.term(now)
             if term is not None:
-                terms.setdefault(feature.level if settings.priorities else min(feature.level, 0), []).append(
-                    term
-                )
+                level = terms.setdefault(feature.level if settings.priorities else 0, ([], []))
+                level[0 if feature.kept else 1].append(term)
         effort = np.zeros((size - 6, size - 6))
         for one in efforts:
             effort += one.weight * one.hessian(now)
-        levels = tuple(stacked(terms[level], size) for level in sorted(terms) if level >= 0)
-        soft = stacked([term for level in terms if level < 0 for term in terms[level]], size)
+        levels = tuple(stacked(terms[level][0], size) for level in sorted(terms))
+        soft = tuple(stacked(terms[level][1], size) for level in sorted(terms))
         Y = np.concatenate([inverse @ J.T, inverse[:, 6:]], axis=1)
         return cls(now, settings, planner.torques, inverse @ free, Y, levels, soft, effort)
 
@@ -230,17 +220,23 @@ class Problem:
         """Number of multipliers β."""
         return int(self.Y.shape[1]) - len(self.effort)
 
-    @cached_property
+    @property
     def J(self) -> Array:
-        """Rows of the contacts, all edges or normals only."""
-        if self.settings.sticking > 0:
-            return self.now.contacts.moves[:, 1]
+        """Rows of the contacts, one an edge of the pyramid."""
         return self.now.contacts.J
 
-    @cached_property
+    @property
     def bounds(self) -> Array:
         """What `J v` must reach."""
-        return self.now.contacts.bounds[:: 4 if self.settings.sticking > 0 else 1]
+        return self.now.contacts.bounds
+
+    @cached_property
+    def whole(self) -> tuple[tuple[Array, Array], ...]:
+        """For each level `Γ Y` and `γ - Γ base` of all its features, kept ones first."""
+        both = [
+            stacked([kept, soft], len(self.base)) for kept, soft in zip(self.levels, self.soft, strict=True)
+        ]
+        return tuple((one.rows @ self.Y, one.target - one.rows @ self.base) for one in both)
 
     @cached_property
     def speeds(self) -> Array:
@@ -286,12 +282,15 @@ class Problem:
         z, costs, solved = found
         return self._made(z, np.zeros(4, dtype=bool), costs, False, solved)
 
-    def mode(self, acts: BoolArray, standing: BoolArray | None = None) -> Actuation | None:
+    def mode(
+        self, acts: BoolArray, standing: BoolArray | None = None, *, deep: bool = True
+    ) -> Actuation | None:
         """The best control with contacts of these rows; None if the mode is not feasible.
 
         Args:
             acts: `(4 n,)`: rows that hold as equations with `β ≥ 0`; the others have `β = 0`.
             standing: `(4,)`, as which parts these are reported.
+            deep: whether all levels are met, or the first one only.
         """
         H, c = self._plain()
         rest = np.flatnonzero(~acts)
@@ -305,7 +304,7 @@ class Problem:
             values = np.zeros((int(own.sum()), 3))
             values[:, 1] = self.now.contacts.bounds[::4][own]
             equations = qp.independent(rows @ self.Y, values.ravel() - rows @ self.base)
-        found = self._levels(H, c, acts, inside, equations)
+        found = self._levels(H, c, acts, inside, equations, deep=deep)
         if found is None:
             return None
         if standing is None:
@@ -314,10 +313,13 @@ class Problem:
         return self._made(found[0], standing, found[1], True, found[2])
 
     def search(self, standing: BoolArray) -> Actuation:
-        """Local search over parts of feet that stand, from a mode; relaxation C where none is feasible."""
+        """Local search over parts of feet that stand, from a mode; relaxation C where none is feasible.
+
+        The first level decides, the others are met in the mode that is found.
+        """
         contacts, mechanics = self.now.contacts, self.now.mechanics
         parts = np.repeat(mechanics.part_of[contacts.points], 4)
-        near = np.repeat(contacts.gaps < mechanics.settings.touching, 4)
+        near = np.repeat(contacts.gaps < mechanics.settings.landing, 4)
         there = np.array([(near & (parts == part)).any() for part in range(4)])
         tried: dict[bytes, Actuation | None] = {}
         solved = 0
@@ -326,50 +328,43 @@ class Problem:
             nonlocal solved
             key = mode.tobytes()
             if key not in tried:
-                tried[key] = self.mode(near & np.append(mode, False)[parts], mode)
-                found = tried[key]
+                tried[key] = found = self.mode(near & np.append(mode, False)[parts], mode, deep=False)
                 solved += 1 if found is None else found.programmes
             return tried[key]
 
-        def flips(mode: BoolArray, which: Sequence[int]) -> list[Actuation]:
-            made = []
-            for part in which:
-                flipped = mode.copy()
-                flipped[part] = not flipped[part]
-                found = cost(flipped)
-                if found is not None:
-                    made.append(found)
-            return made
+        def best_of(modes: Iterable[BoolArray], best: Actuation | None) -> Actuation | None:
+            for mode in modes:
+                found = cost(mode)
+                if found is not None and (best is None or lower(found.costs, best.costs)):
+                    best = found
+            return best
 
-        mode = standing & there
-        best = cost(mode)
+        best = best_of([standing & there, there], None)
         present = [int(part) for part in np.flatnonzero(there)]
-        if best is None:
-            made = flips(mode, present)
-            best = min(made, key=lambda one: one.costs) if made else None
-        if best is None:
-            # Any contact that the floor would answer a relaxation with may act, whatever part it is of.
-            relaxed = self.relaxed("C", 0.0)
-            acts = self.now.respond(self.pushed(relaxed.impulse))[1] > 1e-9
-            best = self.mode(acts)
-            if best is None:
-                return relaxed._replace(programmes=solved + relaxed.programmes + 2)
-            return best._replace(programmes=solved + relaxed.programmes + 1 + best.programmes)
         for _ in range(4):
-            made = flips(best.standing, [part for part in present if self._at_bound(best, parts == part)])
-            better = [one for one in made if lower(one.costs, best.costs)]
-            if not better:
+            mode = standing & there if best is None else best.standing
+            which = present if best is None else [p for p in present if self._flips(best, p, parts == p)]
+            better = best_of((mode ^ (np.arange(4) == part) for part in which), best)
+            if better is best:
                 break
-            best = min(better, key=lambda one: one.costs)
-        return best._replace(programmes=solved)
+            best = better
+        if best is not None:
+            whole = self.mode(near & np.append(best.standing, False)[parts], best.standing)
+            if whole is not None:
+                return whole._replace(programmes=solved + whole.programmes)
+        # Any contact that the floor would answer a relaxation with may act, whatever part it is of.
+        relaxed = self.relaxed("C", 0.0)
+        acts = self.now.respond(self.pushed(relaxed.impulse))[1] > 1e-9
+        found = self.mode(acts)
+        solved += relaxed.programmes + 1
+        if found is None:
+            return relaxed._replace(programmes=solved + 1)
+        return found._replace(programmes=solved + found.programmes)
 
-    def _at_bound(self, found: Actuation, rows: BoolArray) -> bool:
-        """Whether a part that stands is not pushed, or one that does not stand is at the floor."""
-        part = self.now.mechanics.part_of[self.now.contacts.points[np.flatnonzero(rows)[0] // 4]]
-        if found.standing[part]:
-            return bool(found.contact[rows].max() < 1e-9 * self.now.mechanics.weight)
-        slack = self.J[rows] @ found.velocity - self.bounds[rows]
-        return bool(slack.min() < 1e-9)
+    def _flips(self, found: Actuation, part: int, rows: BoolArray) -> bool:
+        """Whether a part may do better the other way: one that does not stand, or is not pushed."""
+        stands = found.standing[part]
+        return bool(not stands or found.contact[rows].max() < 1e-9 * self.now.mechanics.weight)
 
     def _plain(self) -> tuple[Array, Array]:
         """Hessian and gradient of the efforts."""
@@ -385,6 +380,8 @@ class Problem:
         acts: BoolArray,
         inside: qp.Rows | None,
         equations: qp.Rows | None = None,
+        *,
+        deep: bool = True,
     ) -> tuple[Array, tuple[float, ...], int] | None:
         """Minima of the levels, each among those before: unknowns, costs and number of programmes.
 
@@ -409,12 +406,10 @@ class Problem:
             A = inside.A[:, used]
             least, most = np.concatenate([low, inside.low]), np.concatenate([high, inside.high])
         fixed = None if equations is None else equations._replace(A=equations.A[:, used])
-        Y, solved, z = self.Y[:, used], 0, np.zeros(len(used))
-        costs, bounded = [], np.empty(0, dtype=np.int64)
-        for number, level in enumerate(self.levels):
-            both = stacked([level, self.soft], len(self.base)) if number == 0 else level
-            G = both.rows @ Y
-            left = both.target - both.rows @ self.base
+        solved, z, bounded, costs = 0, np.zeros(len(used)), self.bounded, []
+        for number, level in enumerate(self.levels if deep else self.levels[:1]):
+            G, left = self.whole[number]
+            G = G[:, used]
             cost = H[np.ix_(used, used)] + G.T @ G
             cost[np.diag_indices(len(used))] += 1e-9 * np.trace(cost) / len(used)
             gradient = c[used] - G.T @ left
@@ -430,21 +425,21 @@ class Problem:
                 if found is None:
                     break
                 # Joints whose torque would be too large join the programme's rows.
-                over = np.empty(0, dtype=np.int64)
+                fresh = []
                 if settings.bounds == "torques":
                     over = np.flatnonzero(np.abs(self.limits @ found.x[contact:]) > 1 + 1e-6)
-                fresh = np.setdiff1d(over, bounded)
-                if not len(fresh):
+                    fresh = [int(row) for row in over if row not in bounded]
+                if not fresh:
                     wanted = found.x
                     break
-                bounded = np.concatenate([bounded, fresh])
+                bounded += fresh
             if wanted is None and number == 0:
                 return None
             # A later level that finds no way leaves what the ones before have found.
             z = z if wanted is None else wanted
             miss = G @ z - left
             costs.append(0.5 * float(miss @ miss) + 0.5 * float(z[contact:] @ self.effort @ z[contact:]))
-            if number + 1 < len(self.levels):
+            if deep and number + 1 < len(self.levels):
                 held = G[: len(level.rows)]
                 held = held if fixed is None else np.concatenate([fixed.A, held])
                 fixed = qp.independent(held, held @ z)

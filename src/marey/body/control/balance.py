@@ -27,26 +27,45 @@ from marey.body.control.features.angular_momentum import AngularMomentum
 from marey.body.control.features.centre import HEIGHT, Centre
 from marey.body.control.features.feet import Feet, Lifted
 from marey.body.control.features.look_at import LookAt
-from marey.body.control.features.point import Point
+from marey.body.control.features.orientation import Orientation
+from marey.body.control.features.point import FARTHEST, Point
 from marey.body.control.features.posture import Posture
 from marey.body.control.features.strength import Strength
-from marey.body.control.features.support import Support, centroid, inside, polygon
-from marey.body.control.mechanics import EDGES, Body, Instant, Mechanics, MechanicsSettings
-from marey.body.control.recording import recorded
+from marey.body.control.features.support import Capture, Support, centroid, inside, polygon
+from marey.body.control.mechanics import EDGES, Body, Instant, Mechanics, MechanicsSettings, Tissue
+from marey.body.control.recording import Followed, joints, recorded, rms
+from marey.body.control.soles import Sole, level_soles, soles
 from marey.body.control.targets import Gains
 from marey.body.motion import Motion
 from marey.body.physics.inertia import Bones
 from marey.body.physics.reduced import NEW_DIRECTION, Basis, PhysicalCharacter
+from marey.body.physics.shapes import Shapes
 from marey.body.physics.simulate import BASES, initial_state
 from marey.body.pose_model import PoseModel
 from marey.errors import InputError
+from marey.geometry import rotations as so3
 
 # Share of the first height of the centre of mass below which a character has fallen.
 LOWEST = 0.6
-# rad/s and m/s: faster than any body, where time steps no longer hold; taken as a fall.
+# rad/s and m/s: faster than any body, where time steps no longer hold: taken as a fall, and brought to rest.
 FASTEST = 60.0
+# Seconds, of the Gaussian that makes the accelerations of a clip fit to follow.
+SMOOTH = 0.04
+# N·m/rad, passive stiffness of the ball of a foot.
+BALL = 30.0
 FEET = {"both": (0, 1), "left": (0,), "right": (1,)}
-NAMES = ("support", "height", "feet", "angular_momentum", "head", "posture", "look_at", "handles", "lifted")
+NAMES = (
+    "support",
+    "height",
+    "feet",
+    "angular_momentum",
+    "head",
+    "posture",
+    "root",
+    "look_at",
+    "handles",
+    "lifted",
+)
 
 
 @dataclass(frozen=True)
@@ -59,10 +78,11 @@ class BalanceSettings:
         feet: kg, of the feet's normal speed.
         angular_momentum: 1/(kg m²); decay: 1/s, how fast it is to fall.
         posture, ease: shares of the inertia, of the posture below the balance, and beside it.
-        handles: kg; look_at: kg m².
+        handles: kg; look_at, root: kg m².
         lifted: kg, of the foot that does not stand.
         strength: of the effort.
-        gains: of the balance; those of the user's targets are `user`.
+        gains: of the balance; those of the user's targets are `user`, of a clip `following`.
+        leaning: 1/s, how fast handles are pulled beyond their places while they are missed.
         smoothing: seconds, of the support centre.
         limp: 1/s, damping of the pose after a fall.
         shift: metres from the border of the new support from which on the other foot is lifted.
@@ -71,20 +91,26 @@ class BalanceSettings:
 
     mechanics: MechanicsSettings = field(default_factory=MechanicsSettings)
     actuation: ActuationSettings = field(default_factory=ActuationSettings)
-    support: float = 750.0
+    support: float = 10000.0
     height: float = 300.0
     head: float = 2.0
     feet: float = 100.0
     angular_momentum: float = 0.1
-    decay: float = 25.0
+    decay: float = 5.0
     posture: float = 1.0
     ease: float = 0.2
-    handles: float = 200.0
+    leaning: float = 2.0
+    handles: float = 50.0
+    root: float = 5.0
     look_at: float = 20.0
     lifted: float = 50.0
     strength: float = 1e-3
     gains: Gains = field(default_factory=Gains)
     user: Gains = field(default_factory=lambda: Gains(60.0, 15.0))
+    returning: float = 2.0
+    edge: float = 0.01
+    closing: float = 50.0
+    following: Gains = field(default_factory=lambda: Gains(400.0, 40.0))
     smoothing: float = 0.05
     limp: float = 50.0
     shift: float = 0.015
@@ -100,6 +126,7 @@ class BalanceState(NamedTuple):
         centre: `(2,)`, the support centre, x and z, metres.
         feet: those that stand.
         fell: whether something else met the floor, or the centre of mass sank too low; control then ends.
+        beyond: `(3,)` by joint, metres, how far beyond its place a handle pulls.
     """
 
     body: Body
@@ -107,6 +134,7 @@ class BalanceState(NamedTuple):
     centre: Array
     feet: tuple[int, ...]
     fell: bool = False
+    beyond: Mapping[str, Array] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,12 +183,43 @@ class Stepped(NamedTuple):
 class Balancer:
     """Keeps a character standing. A step is a pure function of the state."""
 
-    def __init__(self, character: PhysicalCharacter, settings: BalanceSettings | None = None) -> None:
+    def __init__(
+        self,
+        character: PhysicalCharacter,
+        settings: BalanceSettings | None = None,
+        shapes: Shapes | None = None,
+        tissue: Tissue | None = None,
+    ) -> None:
         self.settings = settings or BalanceSettings()
-        self.mechanics = Mechanics(character, self.settings.mechanics)
+        self.mechanics = Mechanics(character, self.settings.mechanics, shapes, tissue)
         self.planner = Planner(character, self.settings.actuation)
         parts = anatomy(character.skeleton)
         self.head, self.forward = parts.head, parts.forward
+
+    @classmethod
+    def of(
+        cls,
+        motion: Motion,
+        *,
+        model: PoseModel | None = None,
+        mass: float | None = None,
+        basis: str = "hybrid",
+        settings: BalanceSettings | None = None,
+    ) -> Balancer:
+        """With the body, the soles and the range of a clip."""
+        poses = PoseModel.fit([motion], modes=min(20, motion.frames - 1)) if model is None else model
+        feet = soles(motion)
+        made = free_legs(poses, feet) if basis == "hybrid" else BASES[basis](poses)
+        character = PhysicalCharacter(motion.skeleton, made, Bones.of(motion.skeleton, mass=mass))
+        return cls(character, settings, level_soles(character, feet), ranges(made, motion, feet))
+
+    def start(self, motion: Motion, frame: int, support: str = "both") -> tuple[BalanceState, Home]:
+        """A state at rest in the pose of a frame of a clip, and what to come back to."""
+        mechanics = self.mechanics
+        begin = initial_state(mechanics.character, motion, frame / motion.frame_rate)
+        state = self.begin(grounded(mechanics, mechanics.body(begin)), support)
+        height = float(state.body.centre[1]) - mechanics.settings.floor
+        return state, Home(height, state.body.alpha, rotation=state.body.rotation)
 
     def begin(self, body: Body, support: str = "both") -> BalanceState:
         """A state at rest, with the feet that are to stand flat on the floor."""
@@ -181,8 +240,18 @@ class Balancer:
     def features(self, now: Instant, state: BalanceState, home: Home, wishes: Wishes) -> list[Feature]:
         """The list of weighted features of a step."""
         s, index = self.settings, self.mechanics.character.skeleton.index
+        rates = 0.0 if home.velocity is None else home.velocity[6:]
         found: dict[str, list[Feature]] = {
-            "support": [Support(place=state.centre, weight=s.support, level=0, gains=s.gains)],
+            "support": [
+                Capture(
+                    place=state.centre if home.place is None else home.place,
+                    corners=self.polygon(now, state.feet),
+                    weight=s.support,
+                    level=0,
+                    returning=s.returning,
+                    margin=s.edge,
+                )
+            ],
             "height": [
                 Centre(
                     place=np.array([0.0, self.mechanics.settings.floor + home.height, 0.0]),
@@ -192,11 +261,21 @@ class Balancer:
                     gains=s.gains,
                 )
             ],
-            "feet": [Feet(weight=s.feet, feet=state.feet, level=0)],
-            "angular_momentum": [AngularMomentum(weight=s.angular_momentum, decay=s.decay, level=0)],
+            "feet": [Feet(weight=s.feet, feet=state.feet, level=0, closing=s.closing)],
+            "angular_momentum": [
+                AngularMomentum(weight=s.angular_momentum, decay=s.decay, velocity=home.velocity, level=0)
+            ],
             "posture": [
-                Posture(alpha=home.alpha, weight=weight, level=level, gains=s.user)
-                for level, weight in ((-1, s.ease), (1, s.posture))
+                Posture(
+                    alpha=home.alpha,
+                    rates=rates,
+                    change=home.change,
+                    weight=weight,
+                    level=level,
+                    kept=level > 0,
+                    gains=s.user if home.velocity is None else s.following,
+                )
+                for level, weight in ((0, s.ease), (1, s.posture))
             ],
             "lifted": [
                 Lifted(foot=foot, height=s.lift, weight=s.lifted, level=0, gains=s.user)
@@ -204,19 +283,27 @@ class Balancer:
                 if foot not in state.feet
             ],
             "handles": [
-                Point(joint=index(name), place=place, weight=s.handles, gains=s.user)
+                Point(
+                    joint=index(name),
+                    place=place + state.beyond.get(name, 0.0),
+                    weight=s.handles,
+                    gains=s.user,
+                )
                 for name, place in wishes.handles.items()
             ],
         }
-        if self.head >= 0:
+        if home.rotation is not None:
+            gains = s.user if home.velocity is None else s.following
+            found["root"] = [Orientation(joint=0, rotation=home.rotation, weight=s.root, gains=gains)]
+        if self.head >= 0 and home.place is None:
             found["head"] = [Support(place=state.centre, joint=self.head, weight=s.head, gains=s.gains)]
-            if wishes.look_at is not None:
-                found["look_at"] = [
-                    LookAt(
-                        joint=self.head, place=wishes.look_at, forward=self.forward, weight=s.look_at,
-                        gains=s.user,
-                    )
-                ]  # fmt: skip
+        if self.head >= 0 and wishes.look_at is not None:
+            found["look_at"] = [
+                LookAt(
+                    joint=self.head, place=wishes.look_at, forward=self.forward, weight=s.look_at,
+                    gains=s.user,
+                )
+            ]  # fmt: skip
         return [one for name, own in found.items() if name not in wishes.off for one in own]
 
     def step(
@@ -228,7 +315,10 @@ class Balancer:
     ) -> Stepped:
         """The next step."""
         settings = self.settings
-        now = self.mechanics.at(state.body, impulses, damping=settings.limp if state.fell else None)
+        body = state.body
+        if not np.abs(body.velocity).max() < FASTEST:
+            body, impulses = body.still, ()
+        now = self.mechanics.at(body, impulses, damping=settings.limp if state.fell else None)
         wanted = FEET[wishes.support]
         corners = self.polygon(now, wanted)
         ease = min(1.0, now.step / settings.smoothing)
@@ -239,9 +329,14 @@ class Balancer:
             carried = inside(corners, Centre.of(now)[[0, 2]]) > settings.shift
             feet = wanted if carried else tuple(sorted({*feet, *wanted}))
         low = now.state.centre[1] - self.mechanics.settings.floor < LOWEST * home.height
-        wild = not np.abs(now.v).max() < FASTEST
-        fell = bool(state.fell or low or wild or now.heights[~self.mechanics.feet].min(initial=1.0) < 0)
-        state = state._replace(centre=centre, feet=feet, fell=fell)
+        met = now.heights[~self.mechanics.feet].min(initial=1.0) < 0
+        fell = bool(state.fell or low or met or body is not state.body)
+        beyond = {}
+        for name, place in wishes.handles.items():
+            missed = place - now.joint(self.mechanics.character.skeleton.index(name))[1]
+            longer = state.beyond.get(name, np.zeros(3)) + now.step * settings.leaning * missed
+            beyond[name] = longer * min(1.0, FARTHEST / max(float(np.linalg.norm(longer)), 1e-12))
+        state = state._replace(centre=centre, feet=feet, fell=fell, beyond=beyond)
         efforts: list[Effort] = [Strength(weight=settings.strength)]
         wanted_features = [] if fell else self.features(now, state, home, wishes)
         control = self.planner.plan(now, wanted_features, efforts, state.standing)
@@ -252,10 +347,30 @@ class Balancer:
 
 
 class Home(NamedTuple):
-    """What the character comes back to: the height of its centre of mass and the pose `(modes,)`."""
+    """What the character comes back to, or follows.
+
+    Args:
+        height: of the centre of mass, metres.
+        alpha: `(modes,)`, the pose.
+        velocity, change: `(size,)`, of a clip that is followed, and by how much it changes in the step.
+        place: `(2,)`, of the centre of mass, x and z; above the support centre if None.
+        rotation: `(4,)`, of the root; free if None.
+    """
 
     height: float
     alpha: Array
+    velocity: Array | None = None
+    change: Array | float = 0.0
+    place: Array | None = None
+    rotation: Array | None = None
+
+    @classmethod
+    def along(cls, path: Followed, row: int, floor: float) -> Home:
+        """A row of a clip, as reached from the row before."""
+        centre, v = path.centres[row], path.velocities[row - 1]
+        change = v[6:] - path.velocities[max(row - 2, 0), 6:]
+        height = float(centre[1]) - floor
+        return cls(height, path.alphas[row], v, change, centre[[0, 2]], path.rotations[row])
 
 
 @dataclass(frozen=True)
@@ -273,6 +388,7 @@ class BalanceReport(Report):
         inexact_share: share of the time steps without a feasible contact mode.
         support_newtons: mean push of the floor.
         reach_residual_cm: distances of the handles in the end.
+        error_mean_cm, error_max_cm: RMS distance of the joints to a clip that is followed.
     """
 
     stood_seconds: float
@@ -284,6 +400,8 @@ class BalanceReport(Report):
     inexact_share: float
     support_newtons: float
     reach_residual_cm: tuple[float, ...] = ()
+    error_mean_cm: float = 0.0
+    error_max_cm: float = 0.0
     microseconds_per_step: float = 0.0
 
 
@@ -331,6 +449,7 @@ def balance(
     events: Sequence[Event] = (),
     reach: Mapping[str, ArrayLike] | None = None,
     look_at: ArrayLike | None = None,
+    follow: bool = False,
     model: PoseModel | None = None,
     mass: float | None = None,
     basis: str = "hybrid",
@@ -347,6 +466,7 @@ def balance(
         events: pushes, balls and all else, see :class:`marey.body.control.events.Event`.
         reach: places `(3,)` in the world for joints, metres.
         look_at: `(3,)`, what the head looks at.
+        follow: whether the clip goes on as gestures of somebody who stands, instead of staying as it begins.
         basis: "hybrid" (legs move by themselves as well), "geodesics" or "full".
 
     >>> import marey
@@ -362,24 +482,29 @@ def balance(
     if support not in FEET or basis not in BASES:
         raise InputError(f"support {support!r} or basis {basis!r} is not one of {(*FEET, *BASES)}")
     check_joints(events, motion.skeleton)
-    poses = PoseModel.fit([motion], modes=min(20, motion.frames - 1)) if model is None else model
-    made = free_legs(poses) if basis == "hybrid" else BASES[basis](poses)
-    character = PhysicalCharacter(motion.skeleton, made, Bones.of(motion.skeleton, mass=mass))
-    balancer = Balancer(character, options)
-    begin = initial_state(character, motion, frame / motion.frame_rate)
-    body = grounded(balancer.mechanics, balancer.mechanics.body(begin))
+    balancer = Balancer.of(motion, model=model, mass=mass, basis=basis, settings=options)
+    character = balancer.mechanics.character
     wishes = Wishes(support, {k: np.asarray(v, dtype=np.float64) for k, v in (reach or {}).items()})
     if look_at is not None:
         wishes = replace(wishes, look_at=np.asarray(look_at, dtype=np.float64))
     for name in wishes.handles:
         motion.skeleton.index(name)
-    return _run(balancer, motion, body, seconds, wishes, sorted(events, key=lambda e: e.time), progress)
+    path = None
+    if follow:
+        clip = motion[frame:].resample(1 / options.mechanics.step)
+        path = Followed.of(character, clip)
+        seconds = min(seconds, (clip.frames - 1) * options.mechanics.step)
+    start = balancer.start(motion, frame, support)
+    return _run(
+        balancer, motion, start, seconds, wishes, sorted(events, key=lambda e: e.time), progress, path
+    )
 
 
-def free_legs(model: PoseModel) -> Basis:
+def free_legs(model: PoseModel, feet: Sequence[Sole | None] = ()) -> Basis:
     """Geodesics, and hips and ankles that also move by themselves, and knees about the axis they bend about.
 
-    Free about all axes, a leg could spin between its hip and its foot.
+    Free about all axes, a leg could spin between its hip and its foot. The balls of the feet bend by
+    themselves alone: moved with the rest of the body, they would pry feet off the floor.
     """
     skeleton = model.skeleton
     legs = anatomy(skeleton).legs
@@ -394,7 +519,27 @@ def free_legs(model: PoseModel) -> Basis:
             rows = np.concatenate([rows, left[None] / np.linalg.norm(left)])
     directions = rows.reshape(-1, skeleton.joints, 3).copy()
     directions[:, 0] = 0.0
-    return Basis(basis.mean, directions)
+    mean, bends = np.array(basis.mean), np.zeros((0, skeleton.joints, 3))
+    for foot in feet:
+        if foot is not None and skeleton.parents[foot.ball] == foot.ankle:
+            directions[:, foot.ball] = 0.0
+            mean[foot.ball] = so3.from_matrix(foot.axes[0] @ foot.axes[1].T)
+            bends = np.concatenate([bends, np.zeros((1, skeleton.joints, 3))])
+            bends[-1, foot.ball] = foot.axes[1, :, 2]
+    directions = directions[np.linalg.norm(directions, axis=(1, 2)) > NEW_DIRECTION]
+    return Basis(mean, np.concatenate([directions, bends]))
+
+
+def ranges(basis: Basis, motion: Motion, feet: Sequence[Sole | None], margin: float = 0.5) -> Tissue:
+    """Coordinates as far as a clip goes, and a margin, radians; the balls of the feet spring back to flat."""
+    shown = basis.encode(motion.rotations)
+    low, high = shown.min(axis=0) - margin, shown.max(axis=0) + margin
+    stiffness = np.zeros(basis.modes)
+    for foot in feet:
+        if foot is not None:
+            own = np.linalg.norm(basis.directions[:, foot.ball], axis=1) > 0.999
+            stiffness[own], low[own], high[own] = BALL, 0.0, 0.0
+    return Tissue(low, high, stiffness)
 
 
 def grounded(mechanics: Mechanics, body: Body) -> Body:
@@ -407,24 +552,29 @@ def grounded(mechanics: Mechanics, body: Body) -> Body:
 def _run(
     balancer: Balancer,
     motion: Motion,
-    body: Body,
+    start: tuple[BalanceState, Home],
     seconds: float,
     wishes: Wishes,
     events: Sequence[Event],
     progress: Progress | None,
+    path: Followed | None = None,
 ) -> BalanceResult:
     mechanics, step = balancer.mechanics, balancer.settings.mechanics.step
     index, steps = motion.skeleton.index, round(seconds / step)
-    state = balancer.begin(body, wishes.support)
-    start = mechanics.at(state.body)
-    home = Home(float(start.state.centre[1]) - mechanics.settings.floor, state.body.alpha)
+    state, home = start
     flight, left = Flight(events, step), list(events)
     trace: list[tuple[Array, ...]] = []
     states, points, forces, polygons, balls = [], [], [], [], []
     stood, changes, inexact, planted, spent = float(seconds), 0, 0, 0, 0.0
     wrench = 0.0
+    shown = path
+    if path is not None:
+        shown = path = path._replace(centres=path.centres + (state.body.centre - path.centres[0]))
+        path = path.smoothed(SMOOTH / step, 1 / step)
     for number in range(steps):
         now_time, impulses = number * step, []
+        if path is not None:
+            home = Home.along(path, number + 1, mechanics.settings.floor)
         while left and left[0].time <= now_time + 1e-9:
             event = left.pop(0)
             wishes = wishes.after(event)
@@ -463,6 +613,11 @@ def _run(
     )  # fmt: skip
     last = mechanics.at(state.body)
     missed = [np.linalg.norm(last.joint(index(k))[1] - place) for k, place in wishes.handles.items()]
+    errors = np.zeros(1)
+    if shown is not None:
+        character = mechanics.character
+        bodies = [shown.body(row + 1) for row in range(len(states))]
+        errors = 100 * rms(joints(character, states), joints(character, bodies))
     report = BalanceReport(
         stood_seconds=stood,
         fell=state.fell,
@@ -473,6 +628,8 @@ def _run(
         inexact_share=inexact / steps,
         support_newtons=float(record.pushes.mean()),
         reach_residual_cm=tuple(float(100 * one) for one in missed),
+        error_mean_cm=float(errors.mean()),
+        error_max_cm=float(errors.max()),
         microseconds_per_step=round(1e6 * spent / steps, 1),
     )
     return BalanceResult(recorded(motion, balancer.mechanics.character, states, 1 / step), record, report)

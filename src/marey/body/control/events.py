@@ -47,6 +47,10 @@ class Event:
     def __post_init__(self) -> None:
         if self.kind not in KINDS or not (np.isfinite(self.time) and self.time >= 0):
             raise InputError(f"event {self.kind!r} at {self.time} s: one of {', '.join(KINDS)}, from 0 s on")
+        if self.ball is not None and not (self.ball.mass > 0 and self.ball.radius > 0):
+            raise InputError(f"ball at {self.time} s: mass and radius must be above 0")
+        if not isinstance(self.on, bool):
+            raise InputError(f"{self.kind} at {self.time} s: on must be true or false, not {self.on!r}")
         if self.at is not None:
             checked(f"{self.kind} at {self.time} s", self.at, (3,))
         if self.kind == "support" and self.name not in SUPPORTS:
@@ -85,7 +89,9 @@ def _event(where: str, given: Any) -> Event:
             return Event(time, kind, ball=ball._replace(radius=float(value.get("radius", 0.1))))
         if kind == "look_at":
             return Event(time, kind, at=value)
-        return Event(time, kind, name=str(value), on=bool(given.get("on", True)))
+        return Event(time, kind, name=str(value), on=given.get("on", True))
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{where}: {kind} {value!r} cannot be read ({error})") from None
 

@@ -46,6 +46,7 @@ class MechanicsSettings:
         floor: metres, its height.
         margin: metres, points that are lower above the floor may meet it in a step.
         touching: metres, points that are nearer count as in contact.
+        landing: metres, points that are nearer can be brought into contact by control.
         drift: share of a contact's error that is taken back in one step.
         fastest: m/s, fastest correction of it.
     """
@@ -56,6 +57,7 @@ class MechanicsSettings:
     floor: float = 0.0
     margin: float = 0.03
     touching: float = 1e-3
+    landing: float = 5e-3
     drift: float = 0.2
     fastest: float = 2.0
 
@@ -109,12 +111,39 @@ class Contacts(NamedTuple):
     bounds: Array
 
 
-class Mechanics:
-    """A character on a floor. Nothing is kept between steps: states go in and come out."""
+class Tissue(NamedTuple):
+    """What holds coordinates of the pose within a range, by passive springs: an internal force.
 
-    def __init__(self, character: PhysicalCharacter, settings: MechanicsSettings | None = None) -> None:
+    Args:
+        low, high: `(modes,)`, the range.
+        stiffness: `(modes,)`, N·m a unit, where that is more than `rate`² times the inertia.
+        rate: 1/s.
+    """
+
+    low: Array
+    high: Array
+    stiffness: Array
+    rate: float = 20.0
+
+
+class Mechanics:
+    """A character on a floor. Nothing is kept between steps: states go in and come out.
+
+    Args:
+        shapes: what meets the floor, see :func:`marey.body.control.soles.level_soles`; boxes at rest if None.
+        tissue: limits of the pose.
+    """
+
+    def __init__(
+        self,
+        character: PhysicalCharacter,
+        settings: MechanicsSettings | None = None,
+        shapes: Shapes | None = None,
+        tissue: Tissue | None = None,
+    ) -> None:
         self.character, self.settings = character, settings or MechanicsSettings()
-        self.shapes = Shapes.of(character)
+        self.tissue = tissue
+        self.shapes = Shapes.of(character) if shapes is None else shapes
         self.carriers = np.asarray(character.tree.parents[:, 1])
         legs = anatomy(character.skeleton).legs
         corners = np.flatnonzero(self.shapes.spheres[:, 3] == 0)
@@ -161,9 +190,18 @@ class Mechanics:
         )
         free = momentum + h * vectors[_kernels.FORCE]
         free[3:6] += work.M[3, 3] * h * (np.array(GRAVITY) @ R)
-        now = Instant(self, state, R, work, free, self.settings.damping if damping is None else damping)
+        blows, inertias = np.zeros_like(free), np.diagonal(work.M)[6:]
+        held = inertias * h * (self.settings.damping if damping is None else damping)
+        if self.tissue is not None:
+            past = state.alpha - np.clip(state.alpha, self.tissue.low, self.tissue.high)
+            spring = np.where(
+                past != 0, np.maximum(inertias * self.tissue.rate**2, self.tissue.stiffness), 0.0
+            )
+            free[6:] -= h * spring * past
+            held = held + h**2 * spring + 2 * h * np.sqrt(spring * inertias)
+        now = Instant(self, state, R, work, free, blows, held)
         for joint, point, impulse in impulses:
-            free += impulse @ now.moves([joint], np.asarray(point)[None])[0]
+            blows += impulse @ now.moves([joint], np.asarray(point)[None])[0]
         return now
 
     def move(self, now: Instant, v: Array) -> Body:
@@ -216,8 +254,9 @@ class Instant:
         state: where it is.
         R: `(3, 3)`, the root's rotation.
         work: frames and mass matrix about the centre of mass, see `body.physics`.
-        free: `(size,)`, the momentum without contacts and control.
-        damping: 1/s.
+        free: `(size,)`, the momentum without contacts, control and blows.
+        blows: `(size,)`, impulses that control does not foresee.
+        held: `(modes,)`, kg m², what damping and tissue add to the inertia of the pose in the step.
     """
 
     mechanics: Mechanics
@@ -225,7 +264,8 @@ class Instant:
     R: Array
     work: Work
     free: Array
-    damping: float
+    blows: Array
+    held: Array
 
     @property
     def v(self) -> Array:
@@ -242,7 +282,7 @@ class Instant:
         """The mass matrix with damping of the pose `(size, size)`."""
         M = self.work.M.copy()
         pose = np.arange(6, len(M))
-        M[pose, pose] *= 1 + self.step * self.damping
+        M[pose, pose] += self.held
         return M
 
     @cached_property
@@ -357,7 +397,7 @@ class Instant:
         Args:
             extra: `(size,)`, impulse of control.
         """
-        f = self.free if extra is None else self.free + extra
+        f = self.free + self.blows if extra is None else self.free + self.blows + extra
         contacts = self.contacts
         if not len(contacts.J):
             return self.inverse @ f, np.empty(0)
@@ -382,7 +422,7 @@ class Instant:
         forces[:, 1] = edges.sum(axis=1)
         turned = np.cross(contacts.places - self.state.centre, forces).sum(axis=0)
         total = np.concatenate([turned @ self.R, forces.sum(axis=0) @ self.R])
-        return np.asarray((self.work.M[:6] @ v - self.free[:6] - total) / self.step)
+        return np.asarray((self.work.M[:6] @ v - (self.free + self.blows)[:6] - total) / self.step)
 
 
 def carried(momentum: Array, v: Array, step: float) -> Array:

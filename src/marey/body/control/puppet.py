@@ -27,16 +27,15 @@ from marey.body.control.features.look_at import LookAt
 from marey.body.control.features.point import Point
 from marey.body.control.features.posture import Whole
 from marey.body.control.mechanics import Body, Instant, Mechanics, MechanicsSettings
-from marey.body.control.recording import arms, poses, recorded
+from marey.body.control.recording import Followed, joints, recorded, rms
+from marey.body.control.soles import level_soles, soles
 from marey.body.control.targets import Gains
-from marey.body.kinematics import global_frames
 from marey.body.motion import Motion
 from marey.body.physics.inertia import Bones
 from marey.body.physics.reduced import PhysicalCharacter
 from marey.body.physics.simulate import BASES
 from marey.body.pose_model import PoseModel
 from marey.errors import InputError
-from marey.geometry import rotations as so3
 
 STRINGS = ("metric", "modal")
 # At a slider of 1 what no feature asks for would be undetermined.
@@ -68,47 +67,6 @@ class PuppetSettings:
             raise InputError(f"method {self.method!r}: one of {', '.join(STRINGS)}")
 
 
-class Followed(NamedTuple):
-    """A clip in the coordinates of a character, a row a step.
-
-    Args:
-        rotations, centres, alphas: `(steps, 4)`, `(steps, 3)`, `(steps, modes)`.
-        velocities: `(steps, size)`, from each row to the next.
-    """
-
-    rotations: Array
-    centres: Array
-    alphas: Array
-    velocities: Array
-
-    @classmethod
-    def of(cls, character: PhysicalCharacter, motion: Motion) -> Followed:
-        """The clip as near as the basis comes, at the clip's frames."""
-        rate, turns = motion.frame_rate, np.array(motion.rotations[:, 0], dtype=np.float64)
-        alphas = character.basis.encode(motion.rotations)
-        centres = motion.root + arms(character, turns, alphas)
-        spins = so3.log(so3.multiply(so3.inverse(turns[:-1]), turns[1:])) * rate
-        moved = so3.rotate(so3.inverse(turns[:-1]), np.diff(centres, axis=0)) * rate
-        v = np.concatenate([spins, moved, np.diff(alphas, axis=0) * rate], axis=1)
-        return cls(turns, centres, alphas, np.concatenate([v, v[-1:]]))
-
-    def body(self, row: int) -> Body:
-        """Where the clip is in a row, and how it came there."""
-        v = self.velocities[max(row - 1, 0)].copy()
-        if row:
-            before, here = so3.to_matrix(self.rotations[row - 1 : row + 1])
-            v[3:6] = v[3:6] @ before.T @ here
-        return Body(self.rotations[row], self.centres[row], self.alphas[row], v)
-
-    def feature(self, row: int, gains: Gains) -> Whole:
-        """The step from a row to the next as a feature."""
-        v = self.body(row).velocity
-        return Whole(
-            rotation=self.rotations[row], centre=self.centres[row], alpha=self.alphas[row], velocity=v,
-            change=self.velocities[row] - v, gains=gains,
-        )  # fmt: skip
-
-
 class Pulled(NamedTuple):
     """The velocity of a step `(size,)`, impulses of the contacts `(4 n,)`, and what pulls from outside, N."""
 
@@ -123,7 +81,7 @@ def pull(now: Instant, terms: Sequence[Term], strength: float) -> Pulled:
     The weight of a term is relative to what moving its feature takes; one number a row is used as it is, kg.
     """
     a = min(strength, STRONGEST)
-    H, c = (1 - a) * now.effective, (1 - a) * now.free
+    H, c = (1 - a) * now.effective, (1 - a) * (now.free + now.blows)
     for term in terms:
         rows = term.rows
         if np.ndim(term.weight):
@@ -214,9 +172,10 @@ def puppet(
     parts = int(np.ceil(1 / (motion.frame_rate * options.longest) - 1e-9))
     clip = motion if parts == 1 else motion.resample(parts * motion.frame_rate)
     followed = Followed.of(character, clip)
-    mechanics = Mechanics(character, replace(options.mechanics, step=1 / clip.frame_rate))
+    shapes = level_soles(character, soles(motion))
+    mechanics = Mechanics(character, replace(options.mechanics, step=1 / clip.frame_rate), shapes)
     floor = ground(mechanics, followed)
-    mechanics = Mechanics(character, replace(mechanics.settings, floor=floor))
+    mechanics = Mechanics(character, replace(mechanics.settings, floor=floor), shapes)
     string = _Strings(mechanics, followed, strength, options)
     ordered = sorted(events, key=lambda event: event.time)
     blows = [event for event in ordered if event.kind in ("push", "ball")]
@@ -224,12 +183,12 @@ def puppet(
     began = time.process_time()
     states, wrenches = string.run(ordered, progress, share)
     spent = time.process_time() - began
-    joints = string.joints(states)
-    errors = rms(joints, string.joints([followed.body(row) for row in range(len(states))]))
+    places = joints(character, states)
+    errors = rms(places, joints(character, [followed.body(row) for row in range(len(states))]))
     peak, recovery = 0.0, 0.0
     if blows:
         calm = string.run([event for event in ordered if event not in blows], progress, share, 1 - share)[0]
-        away = rms(joints, string.joints(calm))
+        away = rms(places, joints(character, calm))
         late = np.flatnonzero(away >= 0.01)
         peak = float(away.max())
         recovery = max(0.0, (late[-1] + 1 if len(late) else 0) / clip.frame_rate - blows[-1].time)
@@ -253,9 +212,13 @@ def ground(mechanics: Mechanics, followed: Followed, share: float = 5.0) -> floa
     return mechanics.settings.floor + float(np.percentile(lowest, share))
 
 
-def rms(one: Array, other: Array) -> Array:
-    """Root mean square distance of joints `(frames, joints, 3)`, a number a frame."""
-    return np.asarray(np.sqrt(((one - other) ** 2).sum(axis=2).mean(axis=1)))
+def step(followed: Followed, row: int, gains: Gains) -> Whole:
+    """The step of a clip from a row to the next as a feature."""
+    v = followed.body(row).velocity
+    return Whole(
+        rotation=followed.rotations[row], centre=followed.centres[row], alpha=followed.alphas[row],
+        velocity=v, change=followed.velocities[row] - v, gains=gains,
+    )  # fmt: skip
 
 
 class _Strings:
@@ -265,12 +228,6 @@ class _Strings:
         self, mechanics: Mechanics, followed: Followed, strength: float, settings: PuppetSettings
     ) -> None:
         self.mechanics, self.followed, self.strength, self.settings = mechanics, followed, strength, settings
-
-    def joints(self, bodies: Sequence[Body]) -> Array:
-        """Places of all joints `(bodies, joints, 3)`."""
-        skeleton = self.mechanics.character.skeleton
-        rotations, places = poses(self.mechanics.character, bodies)
-        return global_frames(skeleton.parents, skeleton.offsets, rotations, places).positions
 
     def run(
         self, events: Sequence[Event], progress: Progress | None, share: float, done: float = 0.0
@@ -301,7 +258,7 @@ class _Strings:
 
     def _terms(self, now: Instant, row: int, wishes: Mapping[str, ArrayLike | None]) -> list[Term]:
         settings = self.settings
-        whole = self.followed.feature(row, settings.gains).term(now)
+        whole = step(self.followed, row, settings.gains).term(now)
         if settings.method == "modal":
             # Each coordinate by its own inertia, and nothing that could act from outside.
             whole = Term(whole.rows[6:], whole.target[6:], np.diagonal(now.work.M)[6:])

@@ -27,6 +27,7 @@ def balance(
     events: Path | None = option(
         None, "Pushes, balls, handles, looks, changes of support and of features, as JSON.", "E.json"
     ),
+    follow: bool = option(False, "Go on with the gestures of the clip."),
     method: Literal["modes", "A", "B", "C"] = option(
         "modes", "Control by exact contact modes, or by one of the published relaxations."
     ),

@@ -96,6 +96,9 @@ class Setting:
                 )
             return self.regions[given]
         if len(given) == 4 and not isinstance(given[0], list):
+            west, south, east, north = given
+            if not (west < east and south < north):  # type: ignore[operator]
+                raise InputError(f"region {given}: west, south, east, north; the latter two are larger")
             return rectangle(*given)  # type: ignore[arg-type]
         return polygon("region", given)
 

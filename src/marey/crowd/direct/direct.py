@@ -57,6 +57,26 @@ METHODS = ("auto", "shooting", "collocation", "process1", "process2")
 
 
 @dataclass(frozen=True)
+class SoftCrowd:
+    """The crowd that is directed first where continuous quantities are asked for.
+
+    Attributes:
+        one_in: of so many people.
+        strength: of its repulsion, N; over a range in metres.
+        knot: seconds between its knots.
+        iterations: the most.
+        width: metres over which its controls are spread.
+    """
+
+    one_in: int = 3
+    strength: float = 300.0
+    range: float = 0.2
+    knot: float = 2.0
+    iterations: int = 60
+    width: float = 0.6
+
+
+@dataclass(frozen=True)
 class DirectSettings:
     """Numbers of the search.
 
@@ -71,6 +91,7 @@ class DirectSettings:
         stand: seconds before a formation from which those who should stand no longer want to walk.
         haste: seconds before a time from which on people walk no faster to their places.
         show: seconds from one preview to the next.
+        soft: the crowd that stands for a continuum.
         after: seconds after the last constraint in which people are controlled, so that none bump then.
     """
 
@@ -84,6 +105,7 @@ class DirectSettings:
     stand: float = 3.0
     haste: float = 0.5
     show: float = 1.0
+    soft: SoftCrowd = SoftCrowd()
     after: float = 4.0
 
 
@@ -318,19 +340,54 @@ def _type(constraint: Constraint) -> str:
 
 def _starts(task: Task, setting: Setting, scenario: Scenario) -> dict[str, Array]:
     """Controls to refine, by name."""
-    starts = {"free": np.zeros(task.shape)}
-    fields = [one for one in scenario.constraints.constraints if isinstance(one, Velocity)]
-    if fields:
-        starts["field"] = task.model.following(lambda places, t: fields[0].at(places, t), task.steps)
     pairs = list(zip(scenario.constraints.constraints, _terms(scenario, setting), strict=True))
+    starts = _flowing(task, pairs)
     # Places of a formation are near those of free walking, from which collocation gets further.
     states = [term for one, terms in pairs if isinstance(one, State | Path) for term in terms]
     if states:
         starts["places"] = task.model.following(partial(_towards, states, task.model.dt), task.steps)
+    if any(isinstance(term, OnGrid) for term in task.terms):
+        starts["continuum"] = _continuum(task, pairs)
+    return starts
+
+
+def _flowing(task: Task, pairs: Sequence[tuple[Constraint, list[Term]]]) -> dict[str, Array]:
+    """No controls, and those with which people follow wanted fields, whirl or spread."""
+    starts = {"free": np.zeros(task.shape)}
     for one, terms in pairs:
+        if isinstance(one, Velocity):
+            starts["field"] = task.model.following(one.at, task.steps)
         if isinstance(one, Vorticity | Divergence):
             starts |= _turning(task, terms[0], one)
     return starts
+
+
+def _continuum(task: Task, pairs: Sequence[tuple[Constraint, list[Term]]]) -> Array:
+    """Controls of a soft crowd of every third person, which flows as a continuum, spread among all people.
+
+    Its forces give way, so that slow changes are found; people then take the mean control of those of their
+    goal about them.
+    """
+    model, soft = task.model, SETTINGS.soft
+    few = np.arange(0, model.count, soft.one_in)
+    parcels = model.people[few]
+    parcels = replace(parcels, radius=parcels.radius * np.sqrt(soft.one_in))
+    flow = replace(model, people=parcels, until=model.until[few], strength=soft.strength, range=soft.range)
+    coarse = replace(task, model=flow, terms=[term for term in task.terms if isinstance(term, OnGrid)])
+    base = min(_flowing(coarse, pairs).values(), key=coarse.cost)
+    shooting = Shooting(coarse, soft.knot, base)
+    found = minimise(shooting, np.zeros(shooting.size), soft.iterations, lambda *_: None).controls
+    places, _ = flow.run(found)
+    goals, own = np.asarray(flow.people.goal), np.asarray(model.people.goal)
+
+    def carried(y: Array, seconds: float) -> Array:
+        n = min(round(seconds / model.dt), task.steps - 1)
+        squared = ((y[:, None] - places[n][None]) ** 2).sum(axis=2) + 1e6 * (own[:, None] != goals)
+        share = np.exp(-0.5 * squared / soft.width**2)
+        mean = (share @ found[n]) / (share.sum(axis=1, keepdims=True) + 0.1)
+        return np.asarray(mean / model.friction)
+
+    return model.following(carried, task.steps, besides=True)
 
 
 def _towards(terms: Sequence[Term], dt: float, y: Array, seconds: float) -> Array:

@@ -32,13 +32,14 @@ class Feature:
 
     Args:
         weight: kg, or kg m² for angles.
-        level: features of a lower number come first: those of higher ones use what they leave open. Those
-            below 0 only say what is best where the first level leaves a choice, and are not kept by others.
+        level: features of a lower number come first: those of higher ones use what they leave open.
+        kept: whether higher levels keep what was reached; else it only says what is best in its level.
         gains: how fast its target is reached.
     """
 
     weight: float = 1.0
     level: int = 1
+    kept: bool = True
     gains: Gains = field(default_factory=Gains)
 
     def term(self, now: Instant) -> Term | None:

@@ -17,15 +17,18 @@ class AngularMomentum(Feature):
 
     Args:
         decay: 1/s, how fast it is to fall; at once if infinite.
+        velocity: `(size,)`, whose angular momentum is wanted; none if None.
     """
 
     weight: float = 0.1
     decay: float = float("inf")
+    velocity: Array | None = None
 
     def term(self, now: Instant) -> Term:
         rows = self.rows(now)
         left = max(0.0, 1.0 - self.decay * now.step)
-        return Term(rows, left * (rows @ now.v), self.weight)
+        wanted = np.zeros(3) if self.velocity is None else rows @ self.velocity
+        return Term(rows, wanted + left * (rows @ now.v - wanted), self.weight)
 
     @staticmethod
     def rows(now: Instant) -> Array:

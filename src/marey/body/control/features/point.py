@@ -10,6 +10,9 @@ from marey._arrays import Array
 from marey.body.control.features import Feature, Term
 from marey.body.control.mechanics import Instant
 
+# Metres.
+FARTHEST = 0.06
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Point(Feature):
@@ -29,7 +32,7 @@ class Point(Feature):
     point: Array = (0.0, 0.0, 0.0)  # type: ignore[assignment]
     velocity: Array = (0.0, 0.0, 0.0)  # type: ignore[assignment]
     along: tuple[int, ...] = (0, 1, 2)
-    farthest: float = 0.15
+    farthest: float = FARTHEST
 
     def term(self, now: Instant) -> Term:
         R, here = now.joint(self.joint)

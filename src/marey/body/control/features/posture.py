@@ -19,17 +19,19 @@ class Posture(Feature):
     Args:
         alpha: `(modes,)`.
         rates: `(modes,)`, of the target, 1/s.
+        change: `(modes,)`, of the rates in the step.
     """
 
     alpha: Array
     rates: Array | float = 0.0
+    change: Array | float = 0.0
 
     def term(self, now: Instant) -> Term:
         root = now.inertia
         rows = np.zeros((len(root), len(now.free)))
         rows[:, 6:] = root
         error = self.alpha - now.state.alpha
-        wanted = self.gains.velocity(error, now.v[6:], now.step, self.rates)
+        wanted = self.gains.velocity(error, now.v[6:], now.step, self.rates, self.change)
         return Term(rows, root @ wanted, self.weight)
 
 
