@@ -2,7 +2,7 @@
 
 CPU seconds of the whole estimate, the same a cell, step and evaluation of cost and gradient, and peak memory.
 
-    python benchmarks/crowd_density.py
+    python reproduce/crowd_density_speed.py
 """
 
 from __future__ import annotations
