@@ -51,6 +51,7 @@ def least(run: Callable[[], object], count: int) -> float:
 
 def main() -> None:
     walk = marey.samples.walk(3)
+    chest = walk.skeleton.index("Spine1")
     for name, actuation in METHODS.items():
         balancer = Balancer.of(walk, settings=BalanceSettings(actuation=actuation))
         first, home = balancer.start(walk, 0)
@@ -58,7 +59,7 @@ def main() -> None:
         def run(balancer: Balancer = balancer, first: object = first, home: object = home) -> None:
             state = first
             for number in range(STEPS):
-                blow = [(12, np.zeros(3), np.array([15.0, 0.0, 5.0]))] if number == 0 else []
+                blow = [(chest, np.zeros(3), np.array([15.0, 0.0, 5.0]))] if number == 0 else []
                 state = balancer.step(state, home, Wishes(), blow).state  # type: ignore[arg-type]
 
         spent = least(run, STEPS)

@@ -179,7 +179,7 @@ def large() -> list[str]:
     word = "CHOREOGRAPHY"
     asked = Constraints(20.0, (Formation("all", 20.0, word, height=10.0, pos_std=0.06),))
     scenario = assembled("word", (120, 60), [standing], [(0, 1)], asked, np.random.default_rng(0))
-    seconds, found = timed(scenario)
+    seconds, found = timed(scenario, "collocation", 150)
     off = letters_off(found, word)
     print(
         f"{word} by 500 people: {seconds:.0f} s, RMS of its letters "
@@ -204,9 +204,9 @@ def large() -> list[str]:
     )
 
 
-def timed(scenario: Scenario) -> tuple[float, DirectResult]:
+def timed(scenario: Scenario, method: str = "auto", iterations: int = 400) -> tuple[float, DirectResult]:
     began = time.process_time()
-    found = direct(scenario)
+    found = direct(scenario, method=method, iterations=iterations)
     report = found.report
     told = ", ".join(f"{one['error']} (free {one['free']}) {one['unit']}" for one in report.constraints)
     print(

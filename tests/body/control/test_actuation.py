@@ -17,7 +17,8 @@ from marey.errors import InputError
 def snapshots(balancer: Balancer, lift: float = 0.0) -> list[Problem]:
     """Programmes of a character after pushes, of the first level alone."""
     state, home = balancer.start(marey.samples.walk(2), 0)
-    chest, found, rng = 12, [], np.random.default_rng(0)
+    chest = balancer.mechanics.character.skeleton.index("Spine1")
+    found, rng = [], np.random.default_rng(0)
     home = home._replace(height=home.height + lift)
     for number in range(36):
         blow = [(chest, np.zeros(3), 15 * rng.standard_normal(3))] if number % 12 == 0 else []

@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from marey._compiling import njit
-from marey.crowd.simulation._step_kernels import cell_of, exp2, nearest
+from marey.crowd.simulation._step_kernels import exp2, nearest
 
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
 # Columns of the traits of a person: 1 / mass, 1 / tau, desired speed, radius, goal, seconds until which the
@@ -38,7 +38,8 @@ def will(x, y, goal, heads, vectors, slopes):  # type: ignore[no-untyped-def]
         int(heads[goal, 2]),
         heads[goal, 5],
     )
-    x, y = (x - heads[goal, 3]) / spacing, (y - heads[goal, 4]) / spacing
+    per_node = 1.0 / spacing
+    x, y = (x - heads[goal, 3]) * per_node, (y - heads[goal, 4]) * per_node
     inside_x, inside_y = 0.0 < x < columns - 1.0, 0.0 < y < rows - 1.0
     x, y = min(max(x, 0.0), columns - 1.0), min(max(y, 0.0), rows - 1.0)
     column, row = min(int(x), max(columns - 2, 0)), min(int(y), max(rows - 2, 0))
@@ -51,11 +52,12 @@ def will(x, y, goal, heads, vectors, slopes):  # type: ignore[no-untyped-def]
     length = math.sqrt(wx * wx + wy * wy)
     if length < 1e-9:
         return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    wx, wy = wx / length, wy / length
+    per_length = 1.0 / length
+    wx, wy = wx * per_length, wy * per_length
     if not slopes:
         return wx, wy, 0.0, 0.0, 0.0, 0.0
-    by_x = inside_x / (length * spacing)
-    by_y = inside_y / (length * spacing)
+    by_x = inside_x * per_length * per_node
+    by_y = inside_y * per_length * per_node
     # Of the vector before it was made a unit; only what is across it turns it.
     ax = by_x * ((1.0 - q) * (b[0] - a[0]) + q * (d[0] - c[0]))
     bx = by_x * ((1.0 - q) * (b[1] - a[1]) + q * (d[1] - c[1]))
@@ -118,6 +120,16 @@ def no_pairs(people):  # type: ignore[no-untyped-def]
 
 
 @njit(**OPTIONS)
+def cell_at(x, y, grid):  # type: ignore[no-untyped-def]
+    """Number of the cell of walls at a place, -1 outside."""
+    x, y = x - grid.x, y - grid.y
+    if not (0.0 <= x < grid.columns * grid.cell and 0.0 <= y < grid.rows * grid.cell):
+        return -1
+    per_cell = 1.0 / grid.cell
+    return min(int(y * per_cell), grid.rows - 1) * grid.columns + min(int(x * per_cell), grid.columns - 1)
+
+
+@njit(**OPTIONS)
 def accelerations(y, time, traits, goals, constants, walls, pairs, result):  # type: ignore[no-untyped-def]
     """Fill `(people, 2)` with the model's accelerations but for the friction -u / tau."""
     strength, scale, _, reach = constants
@@ -133,7 +145,7 @@ def accelerations(y, time, traits, goals, constants, walls, pairs, result):  # t
         result[j, 0] -= px
         result[j, 1] -= py
     for i in range(len(y)):
-        cell = cell_of(y[i, 0], y[i, 1], walls.grid) if walls.grid.rows > 0 else -1
+        cell = cell_at(y[i, 0], y[i, 1], walls.grid)
         if cell >= 0:
             for k in range(walls.starts[cell], walls.starts[cell + 1]):
                 nx, ny, d = nearest(y[i, 0], y[i, 1], walls.lists[k], walls)
@@ -175,7 +187,7 @@ def jacobian_product(y, time, traits, goals, constants, walls, pairs, z, transpo
         result[j, 0] -= px
         result[j, 1] -= py
     for i in range(len(y)):
-        cell = cell_of(y[i, 0], y[i, 1], walls.grid) if walls.grid.rows > 0 else -1
+        cell = cell_at(y[i, 0], y[i, 1], walls.grid)
         if cell >= 0:
             for k in range(walls.starts[cell], walls.starts[cell + 1]):
                 nx, ny, d = nearest(y[i, 0], y[i, 1], walls.lists[k], walls)

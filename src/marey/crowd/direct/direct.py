@@ -127,6 +127,7 @@ class DirectReport(Report):
         control_rms_max: m/s², of the person who is controlled most.
         speed_max: m/s.
         costs: After each iteration of the method that won.
+        runs: Costs of the controls for each of several starts.
     """
 
     iterations: int
@@ -139,6 +140,7 @@ class DirectReport(Report):
     control_rms_max: float
     speed_max: float
     costs: tuple[float, ...]
+    runs: tuple[float, ...] = ()
     interrupted: bool = False
 
 
@@ -262,6 +264,7 @@ def direct(
         control_rms_max=round(float(each.max()), 4),
         speed_max=round(float(np.linalg.norm(velocities, axis=2).max()), 3),
         costs=tuple(solution.costs),
+        runs=solution.runs,
         interrupted=solution.interrupted,
     )
     return DirectResult(tracks, controls, task.model, scenario, before, report)
@@ -481,6 +484,9 @@ def _solved(
             white = np.zeros(last.size)
         rest = minimise(last, white, max(iterations - solution.iterations, 1), watch)
         solution = replace(rest, costs=solution.costs + rest.costs[1:])
+    if isinstance(shooting, Ensemble):
+        costs = [one.task.cost(solution.controls) for one in shooting.members]
+        solution = replace(solution, runs=tuple(round(cost, 2) for cost in costs))
     return replace(solution, interrupted=interrupted or solution.interrupted), won
 
 

@@ -191,12 +191,14 @@ class Solution:
         costs: After each iteration, the first before any.
         interrupted: Whether the user stopped it; the controls are the best until then.
         white: The unknowns that they were made of.
+        runs: Costs of the starts of an ensemble.
     """
 
     controls: Array
     costs: list[float] = field(default_factory=list)
     interrupted: bool = False
     white: Array = field(default_factory=lambda: np.empty(0))
+    runs: tuple[float, ...] = ()
 
     @property
     def iterations(self) -> int:
