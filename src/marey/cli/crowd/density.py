@@ -86,8 +86,8 @@ def density(
             raise InputError("--live: takes a video, and writes a log of alarms, .json or .csv")
         view = None if camera is None else cameras.read(camera)
         frames = follow(data, data.frame_rate, scene_of(scene), camera=view, danger=danger, model=model)
-        report, said = _follow(frames)
-        return Output(Alarms(tuple(said), danger, data.duration, data.name), report)
+        count, said = _follow(frames)
+        return Output(Alarms(tuple(said), danger, data.duration, data.name), count)
     found = run.call(
         "estimating",
         crowd.density,
