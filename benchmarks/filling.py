@@ -45,7 +45,7 @@ def main() -> int:
         return 0
     clips = [clip(path, cleaned=True) for _, path in sorted(all_clips(data).items())]
     print(
-        f"{'frames':>7}{'holes':>7}{'cm':>8}{'/ slerp':>9}{'/ source':>9}{'in band':>9}{'s a hole':>9}  bars"
+        f"{'frames':>7}{'holes':>7}{'cm':>8}{'/ slerp':>9}{'/ Courty':>9}{'in band':>9}{'s a hole':>9}  bars"
     )
     missed = 0
     for size in SIZES:

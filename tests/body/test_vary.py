@@ -16,7 +16,7 @@ from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.vary import vary
 from marey.body.vary.draw import draw, retime, tempo
-from marey.body.vary.vary import SETTINGS, _Learned, beyond_range, report_on
+from marey.body.vary.vary import SETTINGS, VarySettings, _Learned, beyond_range, report_on
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.statistics.processes.example import ExampleProcess, autocovariances
@@ -168,6 +168,37 @@ def test_feet_of_variants_stand_as_still_as_the_examples(walk: Motion, deviation
     free = vary(walk, count=2, deviation=deviation, rng=2, plant=False).report
     assert held.worst_foot_slide_ratio <= 1.2
     assert free.foot_slide_ratio > held.foot_slide_ratio
+
+
+def test_variants_are_as_smooth_as_the_clip_or_nearer_to_it() -> None:
+    """A hand that trembles now and then: what is drawn anew is calm in between, or less is drawn."""
+    walk = marey.samples.walk(seconds=4)
+    rng, hand = np.random.default_rng(0), walk.skeleton.index("RightHand")
+    bursts = np.where(np.arange(walk.frames) % 60 < 6, 0.1, 0.001)
+    turns = Rotation.from_rotvec(bursts[:, None] * rng.normal(size=(walk.frames, 3)))
+    rotations = walk.rotations.copy()
+    rotations[:, hand] = (Rotation.from_quat(rotations[:, hand], scalar_first=True) * turns).as_quat(
+        scalar_first=True
+    )
+    trembling = replace(walk, rotations=rotations)
+
+    def jerk(motion: Motion) -> np.ndarray:
+        return np.linalg.norm(np.diff(motion.positions(), 3, axis=0), axis=-1)
+
+    for clip in (walk, trembling):
+        for deviation in (0.3, 1.0):
+            found = vary(clip, count=2, deviation=deviation, rng=3)
+            for variant in found:
+                assert jerk(variant).mean() <= 1.25 * jerk(clip).mean()
+                assert np.quantile(jerk(variant), 0.99) <= 1.25 * np.quantile(jerk(clip), 0.99)
+            assert 0.2 < found.report.jerk_ratio <= 1.25
+
+
+def test_what_cannot_be_drawn_as_smooth_is_refused() -> None:
+    walk = marey.samples.walk(seconds=4)
+    strict = VarySettings(rougher=1e-3)
+    with pytest.raises(InputError, match="jerks .* times as much as the clip even at a deviation of"):
+        vary(walk, count=1, rng=0, settings=strict)
 
 
 def test_skate_is_the_speed_of_feet_near_the_ground_whatever_chose_the_variants(walk: Motion) -> None:

@@ -69,7 +69,7 @@ def draw(
         drawn[:, :, :kept_modes] = wanted[:, :kept_modes]
     else:
         pins = [LinearConstraint(np.array([frame]), np.ones(1), wanted[frame]) for frame in kept_frames]
-        process = ExampleProcess.of(rest)
+        process = ExampleProcess.of(rest, taper=taper(frames, frame_rate))
         constraints = (len(pins) + len(asked)) * modes
         if kept_modes == 0 and constraints <= CROWDED * process.degrees_of_freedom(frames):
             drawn = process.sample(frames, rngs=seeds, constraints=[*pins, *asked])
@@ -79,6 +79,11 @@ def draw(
     made[:, kept_frames] = rest[kept_frames]
     made[:, :, :kept_modes] = rest[:, :kept_modes]
     return np.asarray(made)
+
+
+def taper(frames: int, frame_rate: float) -> float:
+    """Share of a clip that fades at each end of its process: a tenth, and 0.3 s of a short one."""
+    return float(np.clip(0.3 * frame_rate / frames, 0.1, 0.5))
 
 
 def _autoregressive(
@@ -161,13 +166,13 @@ def tempo(
 
 
 def retime(motion: Motion, places: Array) -> Motion:
-    """The clip with each frame taken from a place between its frames, without overshoot."""
-    from scipy.interpolate import PchipInterpolator
+    """The clip with each frame taken from a place between its frames."""
+    from scipy.interpolate import CubicSpline
 
     frames = np.arange(motion.frames)
 
     def at(values: FloatArray) -> Array:
-        return np.asarray(PchipInterpolator(frames, values, axis=0)(places))
+        return np.asarray(CubicSpline(frames, values, axis=0)(places))
 
     translations = None if motion.translations is None else at(motion.translations)
     rotations = so3.normalise(at(so3.continuous(motion.rotations)))

@@ -9,6 +9,7 @@ joints leave their ranges, and how plausible they are, in a few passes of kinema
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -29,8 +30,8 @@ from marey.body.limits.limits import CompiledLimits, RangeLimits, soft_clip
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel, pose_samples
 from marey.body.root_motion import RootMotion, about_y, integrate_root_motion, positions_in_heading_frame, yaw
-from marey.body.vary.draw import METHODS, TEMPO, close, draw, retime, tempo
-from marey.errors import InputError
+from marey.body.vary.draw import METHODS, TEMPO, close, draw, retime, taper, tempo
+from marey.errors import InputError, MareyWarning
 from marey.geometry import rotations as so3
 from marey.geometry.fades import fade, minimum_jerk
 from marey.statistics.processes.example import ExampleProcess
@@ -49,6 +50,8 @@ class VarySettings:
         give: Share of its range by which a joint or a velocity may leave it.
         upside_down: Cosine of the root's tilt from which a clip turns over; it then keeps its root.
         loop: Seconds at the ends over which detail fades in a loop.
+        rougher: Times the clip's jerk (mean, and 99th percentile) and foot skate that a variant may have.
+        least: Share of the deviation that a variant has at least, or is refused.
     """
 
     timing: float = 0.03
@@ -57,6 +60,8 @@ class VarySettings:
     give: float = 0.1
     upside_down: float = -0.5
     loop: float = 0.25
+    rougher: float = 1.2
+    least: float = 0.02
 
 
 SETTINGS = VarySettings()
@@ -144,36 +149,74 @@ def vary(
     frames = np.round(np.asarray(pins, dtype=np.float64) * motion.frame_rate)
     kept = np.unique(np.clip(frames, 0, motion.frames - 1)).astype(np.intp)
     seeds = seed_sequence(rng).spawn(count)
-    drawn = draw(
-        model.rest,
-        motion.frame_rate,
-        seeds=[seed.spawn(1)[0] for seed in seeds],
-        deviation=float(deviation),
-        kept_frames=kept,
-        kept_modes=keep_modes,
-        conditions=_closing(model) if loop else (),
-        method=method,
-    )
+    drawn_with = [seed.spawn(1)[0] for seed in seeds]
     simulated = method == "joint" and keep_modes == 0
-    made = []
-    for number, (rest, seed) in enumerate(zip(drawn, seeds, strict=True)):
+    noises = [seed.spawn(1)[0] if simulated else None for seed in seeds]
+
+    def rests(numbers: Sequence[int], deviation: float) -> Array:
+        return draw(
+            model.rest,
+            motion.frame_rate,
+            seeds=[drawn_with[number] for number in numbers],
+            deviation=deviation,
+            kept_frames=kept,
+            kept_modes=keep_modes,
+            conditions=_closing(model) if loop else (),
+            method=method,
+        )
+
+    def variant(number: int, rest: Array, deviation: float, fast: float) -> Motion:
+        noise = noises[number]
+        made = model.clip(
+            rest, deviation=deviation, limits=limits, loop=loop, kept=kept, noise=noise, fast=fast
+        )
+        if plant and deviation > 0:
+            made = model.planted(made, kept, limits=limits)
+        speed = settings.timing * deviation if timing is None else amount
+        if speed > 0:
+            rng = np.random.default_rng(seeds[number])
+            made = retime(made, tempo(motion.frames, motion.frame_rate, speed, kept, rng))
+        if limits:
+            made = model.limited(made)
+        return close(made) if loop else made
+
+    def smoothest(number: int, rest: Array, deviation: float) -> tuple[Motion, str]:
+        """The variant with as much new fast detail as it bears, and in what it is rougher than the clip."""
+        for fast in (1.0, 0.5, 0.25, 0.0):
+            made = variant(number, rest, deviation, fast)
+            why = model.worse(made, planted=plant) if judged else ""
+            if "jerks" not in why:
+                break
+        return made, why
+
+    # A loop has to bring its ends together, whatever that takes.
+    judged = method == "joint" and not loop
+    found: list[Motion] = []
+    nearer: dict[int, str] = {}
+    for number, rest in enumerate(rests(range(count), float(deviation))):
         if progress is not None:
             progress(number, count)
-        noise = seed.spawn(1)[0] if simulated else None
-        variant = model.clip(rest, deviation=deviation, limits=limits, loop=loop, kept=kept, noise=noise)
-        if plant and deviation > 0:
-            variant = model.planted(variant, kept, limits=limits)
-        if amount > 0:
-            times = tempo(motion.frames, motion.frame_rate, amount, kept, np.random.default_rng(seed))
-            variant = retime(variant, times)
-        if limits:
-            variant = model.limited(variant)
-        if loop:
-            variant = close(variant)
-        made.append(replace(variant, name=f"{motion.name}-{number + 1:02d}" if motion.name else ""))
+        share = float(deviation)
+        made, why = smoothest(number, rest, share)
+        while judged and share > 0 and why:
+            share *= 0.6
+            if share < settings.least * deviation:
+                raise InputError(
+                    f"variant {number + 1} {why} even at a deviation of {share / 0.6:.2g}; "
+                    "give a longer clip, or pin key poses (pins, --pin)"
+                )
+            nearer[number] = why
+            made, why = smoothest(number, rests([number], share)[0], share)
+        found.append(replace(made, name=f"{motion.name}-{number + 1:02d}" if motion.name else ""))
     if progress is not None:
         progress(count, count)
-    return VaryResult(motion, tuple(made), model.poses)
+    if nearer:
+        number, why = next(iter(nearer.items()))
+        note = (
+            f"{len(nearer)} of {count} variants are nearer to the clip than asked: number {number + 1} {why}"
+        )
+        warnings.warn(MareyWarning(note), stacklevel=2)
+    return VaryResult(motion, tuple(found), model.poses)
 
 
 class _Learned:
@@ -187,11 +230,7 @@ class _Learned:
         self.poses = PoseModel.fit([motion], modes=modes, root=self.root)
         samples = pose_samples(motion, self.root)
         self.coordinates = self.poses.encode(motion)
-        if motion.frame_rate >= 2.5 * settings.fastest:
-            from scipy.signal import butter, sosfiltfilt
-
-            slow, pad = butter(3, settings.fastest, fs=motion.frame_rate, output="sos"), motion.frames - 1
-            self.coordinates = sosfiltfilt(slow, self.coordinates, axis=0, padlen=min(12, pad))
+        self.coordinates = self._slow(self.coordinates)
         trend = Trend.fit(self.coordinates, motion.frame_rate, degree=0)
         self.trend = trend.at(np.arange(motion.frames) / motion.frame_rate)
         self.rest = self.coordinates - self.trend
@@ -209,12 +248,38 @@ class _Learned:
         turns = anew[: 3 * skeleton.joints].reshape(-1, 3)
         turns[[0, *(j for leg in anatomy(skeleton).legs for j in skeleton.descendants(leg.root))]] = 0.0
         simulated = (self.detail - self.detail.mean(axis=0)) * anew
-        self.detail_process = ExampleProcess.of(simulated)
+        fading = taper(motion.frames, motion.frame_rate)
+        self.detail_process = ExampleProcess.of(simulated, taper=fading)
         self.ranges: CompiledLimits = RangeLimits.of_poses(
             samples.rotations, self.poses.geodesics.mean, give=settings.give
         )
         self.speeds = samples.numbers.min(axis=0), samples.numbers.max(axis=0)
         self.profile = feet.ContactProfile.of(motion)
+        self.heights = skate_heights(motion)
+        self.usual = self._roughness(motion)
+
+    def _roughness(self, motion: Motion) -> Array:
+        """Jerk of the joints, mean and 99th percentile, m/s³, and foot skate, m/s."""
+        jerk = jerks(motion)
+        return np.array([jerk.mean(), np.quantile(jerk, 0.99), skate(motion, heights=self.heights)])
+
+    def worse(self, variant: Motion, *, planted: bool) -> str:
+        """In what a variant is rougher than the clip by more than is allowed; empty if in nothing."""
+        least = np.array([1e-9, 1e-9, LEAST_SKATE])
+        times = self._roughness(variant) / np.maximum(self.usual, least)
+        for what, more in zip(("jerks", "jerks", "skates"), times[: 3 if planted else 2], strict=False):
+            if not more <= self.settings.rougher:
+                return f"{what} {more:.1f} times as much as the clip"
+        return ""
+
+    def _slow(self, series: Array) -> Array:
+        """What a body does on purpose of a series `(frames, features)`."""
+        if self.example.frame_rate < 2.5 * self.settings.fastest:
+            return series
+        from scipy.signal import butter, sosfiltfilt
+
+        slow = butter(3, self.settings.fastest, fs=self.example.frame_rate, output="sos")
+        return np.asarray(sosfiltfilt(slow, series, axis=0, padlen=min(12, len(series) - 1)))
 
     def clip(
         self,
@@ -225,15 +290,17 @@ class _Learned:
         loop: bool,
         kept: NDArray[np.intp],
         noise: np.random.SeedSequence | None,
+        fast: float = 1.0,
     ) -> Motion:
         """The clip of coordinates `(frames, modes)` about the trend, from where the example began.
 
         Args:
             noise: seed of new detail; none if None.
+            fast: share of its fast part that is added.
         """
         example, give = self.example, self.settings.give
         coordinates = self.trend + rest
-        detail = self._detail(deviation, kept, noise)
+        detail = self._detail(deviation, kept, noise, fast)
         if loop:
             frames = max(1, min(round(self.settings.loop * example.frame_rate), example.frames // 4))
             inside = np.minimum(np.arange(example.frames), np.arange(example.frames)[::-1]) / frames
@@ -258,7 +325,7 @@ class _Learned:
         )
 
     def _detail(
-        self, deviation: float, kept: NDArray[np.intp], noise: np.random.SeedSequence | None
+        self, deviation: float, kept: NDArray[np.intp], noise: np.random.SeedSequence | None, fast: float
     ) -> Array:
         """Detail of a variant `(frames, features)`: as much of the clip's as of the clip itself, all of it at
         kept frames, and the rest new.
@@ -272,7 +339,9 @@ class _Learned:
         usual = self.detail.mean(axis=0)
         found = usual + (near + (1 - near) * np.cos(angle)) * (self.detail - usual)
         if noise is not None and deviation > 0:
-            found += (1 - near) * np.sin(angle) * self.detail_process.sample(frames, rngs=[noise])[0]
+            new = self.detail_process.sample(frames, rngs=[noise])[0]
+            slow = self._slow(new)
+            found += (1 - near) * np.sin(angle) * (slow + fast * (new - slow))
         return np.asarray(found)
 
     def planted(self, variant: Motion, kept: NDArray[np.intp], *, limits: bool) -> Motion:
@@ -337,7 +406,7 @@ MOST_PAIRS = 60
 # Radians: a joint's range counts as at least this.
 LEAST_RANGE = 0.1
 # Metres a second that the example's feet count as skating at least.
-LEAST_SKATE = 1e-3
+LEAST_SKATE = 5e-3
 
 
 @dataclass(frozen=True)
@@ -352,6 +421,7 @@ class VariationReport(Report):
         example_foot_skate_cm_s: The same of the example.
         foot_slide_ratio: The first over the second.
         worst_foot_slide_ratio: Of the variant whose feet skate most.
+        jerk_ratio: Mean jerk of joints over the example's, of the variant that jerks most.
         beyond_range: Largest share of its range by which a joint leaves it.
         plausibility: Mean squared Mahalanobis distance of a frame, over that of the example's own frames.
     """
@@ -363,6 +433,7 @@ class VariationReport(Report):
     example_foot_skate_cm_s: float
     foot_slide_ratio: float
     worst_foot_slide_ratio: float
+    jerk_ratio: float
     beyond_range: float
     plausibility: float
 
@@ -389,9 +460,16 @@ def report_on(example: Motion, variants: Sequence[Motion], poses: PoseModel) -> 
         example_foot_skate_cm_s=100 * usual_skate,
         foot_slide_ratio=float(ratios.mean()),
         worst_foot_slide_ratio=float(ratios.max()),
+        jerk_ratio=max(float(jerks(v).mean()) for v in variants) / max(float(jerks(example).mean()), 1e-9),
         beyond_range=max(beyond_range(example, variant, poses.geodesics.mean) for variant in variants),
         plausibility=float(np.mean(likely)),
     )
+
+
+def jerks(motion: Motion) -> Array:
+    """Of all joints, `(frames − 3, joints)`, m/s³."""
+    thirds = np.diff(motion.positions(), 3, axis=0)
+    return np.asarray(np.linalg.norm(thirds, axis=-1) * motion.frame_rate**3)
 
 
 def beyond_range(example: Motion, variant: Motion, mean: Array) -> float:
