@@ -30,7 +30,7 @@ SPACE = "\N{NO-BREAK SPACE}"
 SECTIONS = {
     "Bodies": (
         "bvh", "rotations", "kinematics", "pose_models", "inverse_kinematics", "particles", "compression",
-        "filters", "processes", "dynamics", "variation", "filling", "steering", "control",
+        "filters", "processes", "dynamics", "physics", "variation", "filling", "steering", "control",
     ),
     "Surfaces": (
         "meshes", "skinning", "decimation", "surface_distance", "interpolation", "transitions",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,45 @@ def test_a_video_becomes_density_alarms_and_maps_without_the_truth(
     table, log = marey.load(tmp_path / "a.csv"), marey.load(tmp_path / "b.json")
     assert len(table.alarms) == len(log.alarms) == first["alarms"]
     assert (tmp_path / "a.png").stat().st_size > 10_000
+
+
+def test_a_running_video_gives_the_alarms_of_a_recording(
+    capsys: pytest.CaptureFixture[str], dataset: Path, tmp_path: Path
+) -> None:
+    from marey.crowd.density import DangerSettings, follow
+    from marey.crowd.density.live import LiveSettings
+    from marey.io import cameras
+
+    options = (
+        "--scene",
+        "escape",
+        "--camera",
+        dataset / "above" / "camera.json",
+        "--level",
+        0.2,
+        "--after",
+        0.2,
+    )
+    film = dataset / "above" / "shaded.mp4"
+    told = result(capsys, "crowd", "density", film, "-o", tmp_path / "live.json", *options, "--live")
+    assert len(marey.load(tmp_path / "live.json").alarms) == told["alarms"] >= 1
+    pulled = 0
+
+    def images() -> Iterator[object]:
+        nonlocal pulled
+        for image in marey.load(film):
+            pulled += 1
+            yield image
+
+    settings = LiveSettings(kept=0.8, chunk=0.4)
+    view, scene = cameras.read(dataset / "above" / "camera.json"), marey.crowd.scenes.preset("escape")
+    late = [
+        pulled - number
+        for number, _ in enumerate(
+            follow(images(), 25.0, scene, camera=view, live=settings, danger=DangerSettings(level=0.2))
+        )
+    ]
+    assert len(late) == 40 and max(late) <= 41
 
 
 def test_fields_become_a_map_and_the_published_model_warns(

@@ -83,6 +83,7 @@ OTHERWISE = {
     "crowd density after": "danger",
     "crowd density alarms": None,  # marey.io.alarms
     "crowd density level": "danger",
+    "crowd density live": None,  # marey.crowd.density.follow
     "crowd density pressure": "danger",
     "crowd density rising": "danger",
     "crowd direct people": "scene",

@@ -82,15 +82,21 @@ def test_a_push_changes_what_comes_after_it_alone(room: PhysicsRoom) -> None:
     assert not room.figure.arrows.visible
 
 
-def test_a_thrown_character_flies_as_fast_as_asked(room: PhysicsRoom) -> None:
+def test_a_thrown_ball_hits_the_part_and_is_seen(room: PhysicsRoom) -> None:
     room.release.gravity.value = room.release.ground.value = False
-    room.release.throw()
+    room.push.which.value, room.push.velocity.value = "Spine1", (0.0, 0.0, -12.0)
+    room.push.throw()
     assert room.workspace.jobs.wait() and room.state.found is not None
     path = room.state.found.trajectory
-    masses = sum(push.impulse[1] for push in room.state.pushes) / 3.0  # type: ignore[index]
-    moved = np.array(path.linear[-1]) / masses
-    own = (room.state.clip.root[21] - room.state.clip.root[20]) * room.state.clip.frame_rate
-    np.testing.assert_allclose(moved, own + np.array([0.0, 3.0, 3.0]), atol=0.4)
+    passed_on = path.linear[-1] - path.linear[0]
+    lost = path.balls[0, 0, 3:] - path.balls[-1, 0, 3:]
+    assert passed_on[2] < -1.0
+    np.testing.assert_allclose(room.push.mass.value * lost, passed_on, atol=1e-9)
+    with room.workspace.lock:
+        room.workspace.timeline.play(False)
+        room.workspace.timeline.seek(12)
+    step = round(12 * (len(path.balls) - 1) / (room.state.motion.frames - 1))
+    np.testing.assert_allclose(room.figure.balls.batched_positions, path.balls[step, :, :3], atol=1e-6)
 
 
 def test_curves_grow_up_to_the_frame_that_is_shown(room: PhysicsRoom) -> None:

@@ -191,6 +191,27 @@ SAMPLES = (
     ),
     Example(
         "Bodies",
+        "Let go of",
+        "The walker is lifted by a metre, pushed at the chest and dropped; it keeps to poses of walking, and "
+        "to joint limits that were learned from them.",
+        (
+            "marey body limits walk.bvh -o limits.json",
+            "marey body simulate walk.bvh dropped.bvh --height 1 --push Spine1@0.1=0,0,60 --seconds 2.5 "
+            "--limits limits.json",
+            f"marey view dropped.bvh -o dropped.mp4 {CLIP}",
+        ),
+        {"dropped.mp4": "A figure falls forward, lands and comes to rest on the ground"},
+        {
+            "limited joints": "{0[joints]}",
+            "limits exceeded by": "{1[limit_excess_max]:.1%} at most",
+            "in the ground": "{1[penetration_max_mm]:.1f} mm at most",
+            "a step of 1/100 s": "{1[microseconds_per_step]:.0f} µs",
+        },
+        ("dropped.bvh", "limits.json"),
+        ("walk.bvh",),
+    ),
+    Example(
+        "Bodies",
         "In balance",
         "A character stands by internal forces alone, is pushed, and reaches for a point below the balance.",
         (

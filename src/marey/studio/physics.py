@@ -1,4 +1,4 @@
-"""The physics room: a character is let go of, dropped, pushed and thrown (Tournier 2011, chapter 10)."""
+"""The physics room: a character is let go of, pushed and hit by balls (Tournier 2011, chapter 10)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from marey import samples
 from marey._arrays import Array
 from marey._work import Progress
 from marey.body.motion import Motion
-from marey.body.physics.inertia import Bones
-from marey.body.physics.simulate import Push, SimulateResult, SimulationSettings, simulate
+from marey.body.physics.simulate import Push, SimulateResult, SimulationSettings, Throw, simulate
 from marey.errors import InputError
 from marey.studio.controls import button, checkbox, choice, curves, fix_axes, slider, vector
 from marey.studio.exports import files_of
@@ -21,8 +20,10 @@ from marey.studio.layers.figure import Body, visible
 from marey.studio.room import Export, Layer, Room, Samples, Task, Tool, part
 from marey.studio.settings import LIMITS, THEME
 from marey.views.mannequin_parts import Poses
+from marey.views.shapes import ball
 
 ARROW_SECONDS, ARROW_LENGTH = 0.3, 0.1  # how long a push is seen; metres a newton second
+FLIGHT = 0.4  # seconds until a ball that is thrown is there
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,7 @@ class State:
 
     clip: as opened; start: its frame at which the character is let go of
     height: metres by which it is lifted first; pushes: on its joints, seconds after the start
+    throws: balls
     found: how it then moved
     """
 
@@ -38,6 +40,7 @@ class State:
     start: int = 0
     height: float = 0.0
     pushes: tuple[Push, ...] = ()
+    throws: tuple[Throw, ...] = ()
     found: SimulateResult | None = None
 
     @property
@@ -52,10 +55,10 @@ class State:
 
 
 class FigureLayer(Layer[State]):
-    """The character, and an arrow for each push while it acts."""
+    """The character, the balls, and an arrow for each push while it acts."""
 
     room: PhysicsRoom
-    drawn_from = ("motion", "pushes")
+    drawn_from = ("motion", "pushes", "throws")
 
     def __init__(self, room: PhysicsRoom):
         super().__init__(room)
@@ -64,6 +67,12 @@ class FigureLayer(Layer[State]):
     def set(self, state: State) -> None:
         self.body.build_meshes(state.poses, state.motion, self.room.size)
         self.arrows = self.group.lines("pushes", np.zeros((1, 2, 3)), THEME.warm, 0.02 * self.room.size)
+        if "balls" in self.group.nodes:
+            self.group.nodes.pop("balls").remove()
+        if state.found is not None and state.throws:
+            radii, shape = [throw.radius for throw in state.throws], ball(1.0)
+            form, places = (shape.vertices, shape.faces), np.zeros((len(radii), 3))
+            self.balls = self.group.instances("balls", form, places, radii, THEME.accent)
 
     def frame(self, state: State, frame: int) -> None:
         self.body.pose(state.motion, frame, state.poses)
@@ -74,28 +83,23 @@ class FigureLayer(Layer[State]):
             tips = state.poses.points[frame, [index(push.joint) for push in acting]]
             tails = tips - ARROW_LENGTH * np.array([push.impulse for push in acting])
             self.arrows.points = np.stack([tails, tips], axis=1).astype(np.float32)
+        if "balls" in self.group.nodes and state.found is not None:
+            path = state.found.trajectory.balls[:, :, :3]
+            step = round(frame * (len(path) - 1) / max(state.motion.frames - 1, 1))
+            self.balls.batched_positions = path[step].astype(np.float32)
 
 
 class ReleaseTool(Tool[State]):
-    """Let go of the character: lifted before, or with a velocity."""
+    """Let go of the character, lifted before."""
 
-    title, collapsible = "Drop and throw", False
+    title, collapsible = "Drop", False
     height = slider("Height (m)", 0.0, 3.0, 0.1, 1.0, "By how much it is lifted before it is dropped")
 
     @button("Drop", "Let go of it in the pose that is shown", icon="arrow-down")
     def drop(self) -> Task[State]:
-        """From the pose of the clip, as fast as it moves there; pushes are forgotten."""
-        return self.task(replace(self.released, height=float(self.height.value), pushes=()), "dropping")
-
-    velocity = vector("Velocity (m/s)", (0.0, 3.0, 3.0), 0.5, "x, y, z; y is up")
-
-    @button("Throw", "Throw it out of the pose that is shown", icon="rocket")
-    def throw(self) -> Task[State]:
-        """A blow on every joint, as its mass needs."""
-        state, velocity = self.released, np.array(self.velocity.value, dtype=np.float64)
-        bones = zip(state.clip.skeleton.names, Bones.of(state.clip.skeleton).masses, strict=True)
-        blows = tuple(Push(name, 0.0, mass * velocity) for name, mass in bones)
-        return self.task(replace(state, height=0.0, pushes=blows), "throwing")
+        """From the pose of the clip, as fast as it moves there; pushes and balls are forgotten."""
+        height = float(self.height.value)
+        return self.task(replace(self.released, height=height, pushes=(), throws=()), "dropping")
 
     seconds = slider("Seconds", 0.5, 10.0, 0.5, 3.0, "How long it moves by itself")
     gravity = checkbox("Gravity", True, "Whether it falls")
@@ -114,7 +118,7 @@ class ReleaseTool(Tool[State]):
         def work(progress: Progress) -> State:
             found = simulate(
                 state.clip, seconds=seconds, start=start, height=state.height, pushes=state.pushes,
-                settings=settings, progress=progress,
+                throws=state.throws, settings=settings, progress=progress,
             )  # fmt: skip
             return replace(state, found=found)
 
@@ -126,10 +130,10 @@ class ReleaseTool(Tool[State]):
 
 
 class PushTool(Tool[State]):
-    """A blow at the moment that is shown."""
+    """A blow at the moment that is shown, and balls."""
 
     room: PhysicsRoom
-    title, collapsible = "Push", False
+    title, collapsible = "Push and throw", False
     which = choice("Part", ("",), "Which part is hit")
     impulse = vector("Impulse (N·s)", (0.0, 0.0, 20.0), 1.0, "x, y, z; y is up")
 
@@ -140,6 +144,16 @@ class PushTool(Tool[State]):
         at = self.room.frame / state.motion.frame_rate if state.found else 0.0
         blow = Push(self.which.value, at, np.array(self.impulse.value))
         return self.room.release.task(replace(state, pushes=(*state.pushes, blow)), "pushing", at)
+
+    velocity = vector("Velocity (m/s)", (0.0, 0.0, -12.0), 1.0, "Of the ball where it hits; y is up")
+    mass = slider("Ball (kg)", 0.1, 5.0, 0.1, 1.0, "Its mass")
+
+    @button("Throw", "Throw a ball at the part as it is let go of", icon="ball-basketball")
+    def throw(self) -> Task[State]:
+        """One more ball, which is there soon after the character is let go of."""
+        state, velocity = self.room.release.released, tuple(map(float, self.velocity.value))
+        hit = Throw(self.which.value, FLIGHT, velocity, float(self.mass.value))
+        return self.room.release.task(replace(state, throws=(*state.throws, hit)), "throwing")
 
     def opened(self, state: State) -> None:
         self.which.options = state.clip.skeleton.names

@@ -66,12 +66,11 @@ def test_gauss_seidel_finds_the_velocity_of_the_quadratic_programmes(character: 
             velocity, multipliers = problem.solve()
         except InputError:  # daqp cycles where rows depend on each other
             continue
-        # Where the fixed point over friction's bounds is not found, there is nothing to compare with.
         if len(problem.J) > 8 and off_coulomb(problem, velocity, multipliers) < 1e-7:
             found = explicit.step(state._replace(multipliers=None)).velocity
             np.testing.assert_allclose(found, velocity, rtol=0, atol=1e-6)
             compared += 1
-    assert compared >= 8
+    assert compared >= 20
 
 
 @pytest.mark.parametrize("group", ["centre", "se3", "so3xr3"])

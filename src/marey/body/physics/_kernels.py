@@ -26,7 +26,7 @@ from marey.geometry._inline_kernels import (
 )
 
 # Sums may be taken in another order; only kernels call what is `INNER`.
-FAST: dict[str, Any] = {**OPTIONS, "fastmath": {"contract", "reassoc", "nsz"}}
+FAST: dict[str, Any] = {**OPTIONS, "fastmath": {"contract", "reassoc", "nsz"}, "_nrt": False}
 INNER = {**FAST, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 # Types of the small functions: without them each constant index is compiled anew.
 TABLE, BLOCKS, NUMBERS, PAIRS = "float64[:, ::1]", "float64[:, :, ::1]", "int64[::1]", "int64[:, ::1]"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from marey._arrays import Array, Integers
 from marey.errors import InputError
@@ -39,6 +40,7 @@ class Projection:
         J: `(rows, size)`.
         bounds: `(rows,)`.
         kinds: `(rows,)`: PUSHES, HOLDS, or the number of the normal row that bounds a row's friction.
+        slots: `(rows,)`, which multipliers of a state the rows' are, if it is of one.
 
     >>> still = Projection(np.diag([2.0, 1.0]), np.array([0.0, -3.0]), np.array([[0.0, 1.0]]),
     ...                    np.array([0.0]), np.array([PUSHES]))
@@ -51,13 +53,15 @@ class Projection:
     J: Array
     bounds: Array
     kinds: Integers
+    slots: Integers | None = None
 
-    def solve(self, *, friction: float = 0.8, rounds: int = 100) -> Projected:
+    def solve(self, *, friction: float = 0.8, rounds: int = 100, start: ArrayLike | None = None) -> Projected:
         """Velocity and impulses by quadratic programmes.
 
         Args:
             friction: Coulomb's, for rows of friction.
             rounds: of the fixed point, at most.
+            start: `(rows,)`, impulses that it starts at; where something rubs there may be several solutions.
         """
         if not len(self.J):
             return Projected(np.array(self.free), np.empty(0))
@@ -66,10 +70,13 @@ class Projection:
         low, high = np.zeros(len(c)), np.full(len(c), np.inf)
         low[self.kinds == HOLDS] = -np.inf
         tangential = np.flatnonzero(self.kinds >= 0)
-        found = np.zeros(len(c))
-        for _ in range(rounds if len(tangential) else 1):
+        found = np.zeros(len(c)) if start is None else np.array(start, dtype=np.float64)
+        most = np.zeros(len(tangential))
+        for done in range(rounds if len(tangential) else 1):
             before = found
-            high[tangential] = friction * before[self.kinds[tangential]]
+            # Less than the whole way after a while: bounds may swing to and fro.
+            most += (1.0 if done < 20 else 0.5) * (friction * before[self.kinds[tangential]] - most)
+            high[tangential] = most
             low[tangential] = -high[tangential]
             found = box_programme(A, c, low, high)
             if np.abs(found - before).max() < 1e-9 * (1 + np.abs(found).max()):
@@ -82,11 +89,24 @@ def box_programme(A: Array, c: Array, low: Array, high: Array) -> Array:
     import daqp
 
     count = len(c)
-    H = A + SOFTNESS * np.trace(A) / count * np.eye(count)
-    bounds = [np.clip(bound, -1e30, 1e30) for bound in (high, low)]
-    found, _, flag, _ = daqp.solve(
-        np.ascontiguousarray(H), np.array(c), np.empty((0, count)), *bounds, np.zeros(count, dtype=np.int32)
-    )
-    if flag < 1:
+    # Rows of contacts and limits differ by their units.
+    scale = 1 / np.sqrt(np.maximum(np.diag(A), 1e-12))
+    H = np.ascontiguousarray(scale[:, None] * A * scale)
+    bounds = [np.clip(bound / scale, -1e30, 1e30) for bound in (high, low)]
+    flag = 0
+    for softness, tolerance in ((SOFTNESS, 1e-10), (1e3 * SOFTNESS, 1e-8)):
+        kinds, soft = np.zeros(count, dtype=np.int32), H + softness * np.eye(count)
+        found, _, flag, _ = daqp.solve(
+            soft, c * scale, np.empty((0, count)), *bounds, kinds, primal_tol=tolerance
+        )
+        if flag >= 1:
+            break
+    else:
         raise InputError(f"the constraints of a step cannot be met: daqp ended with {flag}")
-    return np.asarray(found)
+    found = np.asarray(found) * scale
+    found = np.clip(found, low, high)
+    # Exact, with the rows that are not at a bound: those that repeat each other share their part.
+    edge = 1e-9 * (1 + np.abs(found).max())
+    free = np.flatnonzero((found > low + edge) & (found < high - edge))
+    found[free] -= np.linalg.lstsq(A[np.ix_(free, free)], (A @ found + c)[free], rcond=1e-11)[0]
+    return np.asarray(np.clip(found, low, high))

@@ -59,7 +59,7 @@ class SimulationSettings:
         ground: whether there is one, at `floor` metres.
         friction: of the ground (Coulomb, pyramid); infinite for contacts that stick, as published.
         restitution: share of the speed with which the ground is left again.
-        margin: of a limit's excess, from which on it bounds the velocity.
+        margin: share of a limit's size, within which it bounds the velocity.
         sweeps: of Gauss–Seidel, at most.
         tolerance: m/s, change of a velocity below which the sweeps end.
         drift: share of a contact's or limit's error that is taken back in one step.
@@ -80,9 +80,9 @@ class SimulationSettings:
     floor: float = 0.0
     friction: float = 0.8
     restitution: float = 0.0
-    margin: float = 0.4
-    sweeps: int = 60
-    tolerance: float = 1e-9
+    margin: float = 0.2
+    sweeps: int = 300
+    tolerance: float = 1e-8
     drift: float = 0.2
     stabilise: bool = False
     group: str = "centre"
@@ -226,11 +226,12 @@ class Simulator:
         *,
         balls: Sequence[Ball] = (),
         pins: Sequence[Pin] = (),
+        shapes: Shapes | None = None,
     ) -> None:
         self.character, self.settings = character, settings or SimulationSettings()
         self.limits: CompiledLimits = EllipsoidLimits.none() if limits is None else limits
         self.balls, self.pins = tuple(balls), tuple(pins)
-        self.shapes = Shapes.of(character)
+        self.shapes = Shapes.of(character) if shapes is None else shapes
         self._scene = self._make_scene(self.settings)
 
     def _make_scene(self, settings: SimulationSettings) -> Scene:
@@ -356,7 +357,12 @@ class Simulator:
         from marey.body.physics._step_kernels import Solve
 
         balls = len(self.balls)
-        rows = self._slots() + balls * (len(self._scene.bones) + len(self._scene.planes))
+        # Joints may need several planes of their limits.
+        rows = (
+            self._slots()
+            + 2 * len(self._scene.limited)
+            + balls * (len(self._scene.bones) + len(self._scene.planes))
+        )
         width, modes = self.character.size + 3 * balls, self.character.basis.modes
         shapes = ((6, width + 1), (width, rows), (rows, rows), (rows, rows + 1), (6, rows), (rows, 6))
         vectors, J, A, B, line, spot = (np.zeros(shape) for shape in shapes)
@@ -386,13 +392,14 @@ class Simulator:
 
         The balls are left out; the velocity is that of the root joint and the coordinates.
         """
-        from marey.body.physics import _step_kernels
+        from marey.body.physics import _projection_kernels, _step_kernels
 
         alone = Simulator(
             self.character,
             replace(self.settings, integrator="constant", sweeps=0, stabilise=False),
             self.limits,
             pins=self.pins,
+            shapes=self.shapes,
         )
         found = self._gathered([state._replace(multipliers=None, balls=None)])
         work, room, record = (
@@ -409,9 +416,10 @@ class Simulator:
         if self.settings.group == "centre":
             M = self.character.mass(state.alpha)
             to_group[3:6] = M[3:6] / M[3, 3]
-        root, kind = np.triu(work.U) @ to_group, room.kind[:rows, _step_kernels.SORT].copy()
-        bounds = room.line[_step_kernels.BOUND, :rows].copy()
-        return Projection(root.T @ root, found.v[0], room.J[:size, :rows].T @ root, bounds, kind)
+        root, kind = np.triu(work.U) @ to_group, room.kind[:rows, _projection_kernels.SORT].copy()
+        bounds = room.line[_projection_kernels.BOUND, :rows].copy()
+        slots = room.kind[:rows, _projection_kernels.SLOT].copy()
+        return Projection(root.T @ root, found.v[0], room.J[:size, :rows].T @ root, bounds, kind, slots)
 
     def penetration(self, trajectory: Trajectory) -> Array:
         """Metres `(steps,)` by which the deepest shape is behind a plane."""

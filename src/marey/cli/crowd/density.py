@@ -11,18 +11,25 @@ from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from marey.crowd import Tracks
+    from marey.crowd.density import Alarm
+    from marey.crowd.density.danger import Danger
+    from marey.crowd.density.estimate import Moment
 
 
 @command(
-    writes="FieldSeries",
+    writes=("FieldSeries", "Alarms"),
     views=(".mp4", ".gif", ".png"),
     reports="frames, zones, alarms; correlation, peak_error_m",
 )
 def density(
     run: Run,
     source: Path = argument("A video, a folder of images, or captured fields.", "VIDEO|FIELD", role="in"),
-    out: Out = option(..., "Fields with density (.zarr, .mry), or a map (.mp4, .png).", "OUT"),
+    out: Out = option(
+        ..., "Fields with density (.zarr, .mry), a map (.mp4, .png), or alarms (.json, .csv).", "OUT"
+    ),
     scene: str = option(..., "Its walls and goals: a name, or a JSON file.", "S"),
     camera: Camera = None,
     model: Literal["continuity", "disturbance"] = option(
@@ -44,6 +51,7 @@ def density(
     truth: Path | None = option(
         None, "Tracks or a dataset's folder, for scores alone.", "DATASET", role="in"
     ),
+    live: bool = option(False, "Say alarms while the video runs, and keep nothing else; OUT is their log."),
     figure: Figure = None,
 ) -> Output:
     """Estimate how dense a crowd is, and where that is dangerous.
@@ -53,6 +61,7 @@ def density(
         marey crowd density flow.zarr -o density.mry --scene square.json --alarms alarms.csv
         marey crowd density street.mp4 -o map.mp4 --scene street.json --camera h.txt --level 1.5
         marey crowd density door/above/shaded.mp4 -o d.zarr --scene escape --truth door/
+        marey crowd density street.mp4 -o alarms.json --scene street.json --live
 
     Only the video, its camera and the scene's walls and goals are used. The law of the model disturbance
     explains little of how crowds walk: see the docs.
@@ -60,7 +69,7 @@ def density(
     import numpy as np
 
     from marey import crowd
-    from marey.crowd.density import DangerSettings
+    from marey.crowd.density import Alarms, DangerSettings, follow
     from marey.crowd.fields import FieldSeries, Footage
     from marey.io import alarms as log
     from marey.io import cameras
@@ -70,7 +79,15 @@ def density(
     if not isinstance(data, Footage | FieldSeries):
         raise InputError(f"{source}: holds a {type(data).__name__}, not a video or fields")
     given = {name: value for name, value in (("rising", rising), ("pressure", pressure)) if value is not None}
+    is_log = out.suffix.lower() in (".json", ".csv")
     danger = DangerSettings(level=level, seconds=after, **given)
+    if live:
+        if not (isinstance(data, Footage) and is_log):
+            raise InputError("--live: takes a video, and writes a log of alarms, .json or .csv")
+        view = None if camera is None else cameras.read(camera)
+        frames = follow(data, data.frame_rate, scene_of(scene), camera=view, danger=danger, model=model)
+        count, said = _follow(frames)
+        return Output(Alarms(tuple(said), danger, data.duration, data.name), count)
     found = run.call(
         "estimating",
         crowd.density,
@@ -94,7 +111,21 @@ def density(
 
         write_map(found, data, path, progress=progress)  # type: ignore[arg-type]
 
-    return Output(found.fields, report, ("density_map", *drawn), draw=draw)
+    return Output(found.alarms if is_log else found.fields, report, ("density_map", *drawn), draw=draw)
+
+
+def _follow(
+    moments: "Iterator[tuple[Moment, Danger, list[Alarm]]]",
+) -> "tuple[dict[str, object], list[Alarm]]":
+    """What a running video came to, and its alarms; each is said when it begins."""
+    known: list[Alarm] = []
+    frames = zones = 0
+    for _, danger, alarms in moments:
+        frames, zones = frames + 1, max(zones, len({*danger.zones.ravel().tolist()} - {0}))
+        for alarm in alarms[len(known) :]:
+            warn(f"{alarm.start:.1f} s: zone {alarm.zone}, {alarm.reason}, at {alarm.x:.1f}, {alarm.y:.1f} m")
+        known = alarms
+    return {"frames": frames, "zones": zones, "alarms": len(known)}, known
 
 
 def _tracks(path: Path) -> "Tracks":

@@ -3,6 +3,7 @@
 from marey.crowd.density.danger import Alarm, Alarms, DangerSettings
 from marey.crowd.density.estimate import DensitySettings
 from marey.crowd.density.grid import WIDTH, DensityFrame, DensityGrid
+from marey.crowd.density.live import follow
 from marey.crowd.density.measure import DensityReport, DensityResult, density, plan_density
 from marey.crowd.density.transport import LawSettings
 
@@ -18,5 +19,6 @@ __all__ = [
     "DensitySettings",
     "LawSettings",
     "density",
+    "follow",
     "plan_density",
 ]

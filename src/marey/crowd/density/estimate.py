@@ -264,7 +264,8 @@ def uncovered(view: GroundView, covered: Array, iterations: int = 20) -> Array:
     bodies = -np.log(1.0 - np.minimum(covered[known], 0.8))
     reach, whole = (np.asarray(one.sum(axis=0)).ravel() for one in (areas, view.silhouettes))
     shown = (reach > 0.6 * whole) & (whole > 0.5 * np.median(whole[whole > 0]))
-    if not shown.any():
+    # Too little is known to go on from there.
+    if shown.sum() < 0.1 * view.ground.free.size:
         return np.full(view.ground.cells, 0.3)
     density = np.full(view.ground.cells, 0.3)
     for _ in range(iterations):

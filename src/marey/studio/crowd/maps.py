@@ -97,6 +97,9 @@ class FlowMaps:
         return (derive(velocity, self.known) / across).astype(np.float32), self.known
 
     def _seen(self, frame: int) -> tuple[Values, BoolArray]:
+        density = self.fields.maps.get("density")
+        if density is not None:
+            return self.sheet.laid(np.ascontiguousarray(density[frame]), self._camera), self.known
         if self.fields.foreground is None:
             return np.zeros(self.known.shape, np.float32), self.known
         foreground = self.fields.foreground[frame]
