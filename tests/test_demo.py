@@ -39,7 +39,7 @@ def entries(demo: Shown) -> dict[str, dict[str, Any]]:
 def test_every_scale_has_examples_with_files_pictures_figures_and_commands(demo: Shown) -> None:
     scales = [entry["scale"] for entry in demo.said["entries"]]
     assert [scales.count(scale) for scale in dict.fromkeys(scales)] == [1, 3, 11, 5]
-    assert [*dict.fromkeys(scales)] == ["Bodies", "Surfaces", "Crowds", "Together"]
+    assert [*dict.fromkeys(scales)] == ["Together", "Surfaces", "Bodies", "Crowds"]
     for entry in demo.said["entries"]:
         assert entry["files"][0].endswith((".mp4", ".png"))
         assert all((demo.folder / name).exists() for name in entry["files"])
