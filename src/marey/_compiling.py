@@ -35,15 +35,10 @@ os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
 import numba
 from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.targetconfig import TargetConfig
 
 OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 """What most kernels are compiled with."""
-
-INNER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-"""What those are compiled with that only kernels call: as a part of these, not by themselves."""
 
 # What says where numba keeps compiled code.
 SETTINGS = ("CACHE_DIR", "CACHE_LOCATOR_CLASSES")
@@ -59,13 +54,9 @@ def njit(*signatures: Any, **options: Any) -> Callable[[Callable[..., Any]], Any
     def compiled(function: Callable[..., Any]) -> Any:
         with _settings_of_the_environment():
             dispatcher = numba.njit(**{**options, "cache": False})(function)
-            if dispatcher is function:  # numba is switched off
-                return function
-            inner = bool(options.get("no_cpython_wrapper"))
-            _compile_as(dispatcher, inner)
-            if options.get("cache") and not inner:
+            if options.get("cache") and dispatcher is not function:  # else numba is switched off
                 _keep(dispatcher)
-            if signatures:
+            if signatures and dispatcher is not function:
                 _compile_when_called(
                     dispatcher, signatures[0] if isinstance(signatures[0], list) else signatures
                 )
@@ -86,57 +77,6 @@ def _compile_when_called(dispatcher: Any, signatures: Sequence[Any]) -> None:
         return dispatcher  # called again, it finds what fits
 
     dispatcher.compile = compile_declared
-
-
-class _Library(JITCodeLibrary):  # type: ignore[misc]
-    """Code of a function; of an inner one only until it is a part of another, where it is optimised."""
-
-    inner = False
-
-    def _optimize_final_module(self) -> None:
-        if not _Library.inner:
-            super()._optimize_final_module()
-
-    def _finalize_final_module(self) -> None:
-        if _Library.inner:
-            self._finalized = True  # no machine code
-        else:
-            super()._finalize_final_module()
-
-
-def _same(self: Any, other: object) -> Any:
-    """Whether two sets of options are the same; numba asks a thousand times a function."""
-    if not isinstance(other, TargetConfig):
-        return NotImplemented
-    if self._values.keys() == other._values.keys():
-        return bool(self._values == other._values)
-    return bool(self.values() == other.values())
-
-
-# numba's own, which is the same of all options, takes them all together anew every time.
-TargetConfig.__eq__, TargetConfig.__hash__ = _same, lambda self: hash(type(self))
-
-
-class _Codegen(JITCPUCodegen):  # type: ignore[misc]
-    def set_env(self, name: str, environment: Any) -> None:
-        if not _Library.inner:
-            super().set_env(name, environment)
-
-
-def _compile_as(dispatcher: Any, inner: bool) -> None:
-    """Whether a function is compiled as an inner one, whatever needs it."""
-    compile_one = dispatcher._compiler.compile
-
-    def compile_so(*arguments: Any) -> Any:
-        codegen = dispatcher.targetctx.codegen()
-        codegen.__class__, codegen._library_class = _Codegen, _Library
-        before, _Library.inner = _Library.inner, inner
-        try:
-            return compile_one(*arguments)
-        finally:
-            _Library.inner = before
-
-    dispatcher._compiler.compile = compile_so
 
 
 class _Watch(event.Listener):  # type: ignore[misc]

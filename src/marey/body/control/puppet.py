@@ -151,7 +151,7 @@ def puppet(
         model: coordinates of the poses; of `modes` modes, learned from the clip, if None.
 
     >>> import marey
-    >>> blow = Event(0.5, "push", "Spine1", (0.0, 0.0, 10.0))
+    >>> blow = Event(0.5, "push", "Spine1", (0.0, 0.0, 40.0))
     >>> found = puppet(marey.samples.walk(1), events=[blow])
     >>> found.report.error_mean_cm < 3, found.report.peak_deviation_cm > 0.1
     (True, True)

@@ -41,7 +41,7 @@ def solve(H: Array, c: Array, bounds: Rows, equations: Rows | None = None) -> So
         equations: rows with equal bounds, which may repeat each other (see :func:`independent`).
 
     >>> found = solve(np.eye(2), np.array([-1.0, 2.0]), Rows(np.empty((0, 2)), np.zeros(2), np.full(2, FAR)))
-    >>> found.x.round(6).tolist(), found.multipliers.round(6).tolist()
+    >>> found.x.round(6).tolist(), (found.multipliers.round(6) + 0.0).tolist()
     ([1.0, 0.0], [0.0, 2.0])
     """
     import daqp

@@ -140,6 +140,8 @@ def vary(
     amount = settings.timing * deviation if timing is None else float(timing)
     _check(motion, count, deviation, keep_modes, method, amount)
     model = _Learned(motion, modes, settings)
+    # A loop has to bring its ends together, and limits that are given hold, whatever that takes.
+    judged = method == "joint" and not loop and not isinstance(limits, LearnedLimits)
     if isinstance(limits, LearnedLimits):
         model.ranges, limits = limits.of(motion.skeleton), True
     last = (motion.frames - 1) / motion.frame_rate
@@ -189,8 +191,6 @@ def vary(
                 break
         return made, why
 
-    # A loop has to bring its ends together, whatever that takes.
-    judged = method == "joint" and not loop
     found: list[Motion] = []
     nearer: dict[int, str] = {}
     for number, rest in enumerate(rests(range(count), float(deviation))):
@@ -256,9 +256,9 @@ class _Learned:
         self.speeds = samples.numbers.min(axis=0), samples.numbers.max(axis=0)
         self.profile = feet.ContactProfile.of(motion)
         self.heights = skate_heights(motion)
-        self.usual = self._roughness(motion)
+        self.usual = self.roughness(motion)
 
-    def _roughness(self, motion: Motion) -> Array:
+    def roughness(self, motion: Motion) -> Array:
         """Jerk of the joints, mean and 99th percentile, m/s³, and foot skate, m/s."""
         jerk = jerks(motion)
         return np.array([jerk.mean(), np.quantile(jerk, 0.99), skate(motion, heights=self.heights)])
@@ -266,7 +266,7 @@ class _Learned:
     def worse(self, variant: Motion, *, planted: bool) -> str:
         """In what a variant is rougher than the clip by more than is allowed; empty if in nothing."""
         least = np.array([1e-9, 1e-9, LEAST_SKATE])
-        times = self._roughness(variant) / np.maximum(self.usual, least)
+        times = self.roughness(variant) / np.maximum(self.usual, least)
         for what, more in zip(("jerks", "jerks", "skates"), times[: 3 if planted else 2], strict=False):
             if not more <= self.settings.rougher:
                 return f"{what} {more:.1f} times as much as the clip"
