@@ -21,7 +21,7 @@ from _ledger import record
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reproduce"))
 
 from _cmu import all_clips, clip, folder
-from hole_filling import SIZES, random_holes, source
+from hole_filling import SIZES, random_holes
 
 from marey.body.fill import fill
 from marey.body.motion import Motion
@@ -81,7 +81,7 @@ def _one(motion: Motion, first: int, size: int) -> tuple[float, ...]:
     seconds = time.perf_counter() - began
     off = np.linalg.norm(filled.motion.positions()[at] - truth, axis=-1)
     plain = fill(motion, [(first, first + size)], method="slerp").motion.positions()[at]
-    theirs = source(motion, first, first + size, closed=False)
+    theirs = fill(motion, [(first, first + size)], method="gp").motion.positions()[at]
     slerped, sourced = (float(np.linalg.norm(other - truth, axis=-1).mean()) for other in (plain, theirs))
     return float(off.mean()), slerped, sourced, float((off <= filled.confidence_radius[at]).mean()), seconds
 
