@@ -6,30 +6,24 @@ moment that is shown lets the character be stepped again from its start, and wha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from marey import samples
 from marey._arrays import Array
 from marey._work import Progress
 from marey.body.anatomy import anatomy
 from marey.body.control.balance import BalanceResult, balance
 from marey.body.control.events import SUPPORTS, Event
 from marey.body.control.puppet import PuppetResult, puppet
-from marey.body.motion import Motion
 from marey.body.physics.simulate import Ball
-from marey.errors import InputError
 from marey.studio.body.pose import Drag, Handles
 from marey.studio.controls import button, choice, choice_buttons, slider, text, vector
-from marey.studio.exports import files_of
-from marey.studio.layers.figure import Body, visible
-from marey.studio.room import Export, Layer, Room, Samples, Task, Tool, part
-from marey.studio.settings import LIMITS, THEME
-from marey.views.mannequin_parts import Poses
+from marey.studio.layers.figure import Body
+from marey.studio.moved import Moved, MovedRoom
+from marey.studio.room import Layer, Task, Tool, part
+from marey.studio.settings import THEME
 
 if TYPE_CHECKING:
     from viser import IcosphereHandle
@@ -39,29 +33,17 @@ THROWN_FROM = 0.4  # seconds before it hits
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class State(Moved):
     """A clip, and what became of the character that stands from one of its frames on, or follows it.
 
     start: frame; support: feet it stands on; strength: of the puppet, None for one that balances
     events: what happens, seconds after the start; found: how it then moved
     """
 
-    clip: Motion
-    start: int = 0
     support: str = "both"
     strength: float | None = None
     events: tuple[Event, ...] = ()
     found: BalanceResult | PuppetResult | None = None
-
-    @property
-    def motion(self) -> Motion:
-        """What is played."""
-        return self.clip if self.found is None else self.found.motion
-
-    @cached_property
-    def poses(self) -> Poses:
-        """The poses of what is played, in the world."""
-        return Poses(self.motion)
 
     def step(self, frame: int) -> int:
         """The time step of a frame that is played by one that balances."""
@@ -279,32 +261,12 @@ class HitTool(Tool[State]):
         self.which.value = trunk[-1] if trunk else names[0]
 
 
-class BalanceRoom(Room[State]):
+class BalanceRoom(MovedRoom[State]):
     """Let a character stand: pull its hands, push it, throw balls, and see the forces of the floor."""
 
     title = "Balance"
-    accepts = (Motion,)
-    size = 1.7
+    opened = State
     figure = part(FigureLayer)
     stand = part(StandTool)
     pull = part(PullTool)
     hit = part(HitTool)
-
-    def samples(self) -> Samples:
-        return {"walking body": samples.walk}
-
-    def clock(self, state: State) -> tuple[int, float, int]:
-        return state.motion.frames, state.motion.frame_rate, 0 if state.found else state.clip.first_frame
-
-    def exports(self, state: State) -> Sequence[Export]:
-        return files_of("motion", state.motion, self.stem)
-
-    def open(self, data: Motion, name: str) -> None:
-        state = State(data)
-        if not visible(state.poses) or data.joints > LIMITS.joints:
-            raise InputError(f"{name}: simulated are up to {LIMITS.joints} joints within 1,000 km")
-        self.size = max(float(np.ptp(state.poses.points[0], axis=0).max()), 1e-3)
-        self.begin(state)
-
-    def look(self) -> None:
-        self.workspace.look(self.state.poses.points[0].mean(axis=0), 1.6 * self.size)

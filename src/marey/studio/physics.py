@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
-from marey import samples
 from marey._arrays import Array
 from marey._work import Progress
-from marey.body.motion import Motion
 from marey.body.physics.simulate import Push, SimulateResult, SimulationSettings, Throw, simulate
-from marey.errors import InputError
 from marey.studio.controls import button, checkbox, choice, curves, fix_axes, slider, vector
-from marey.studio.exports import files_of
-from marey.studio.layers.figure import Body, visible
-from marey.studio.room import Export, Layer, Room, Samples, Task, Tool, part
-from marey.studio.settings import LIMITS, THEME
-from marey.views.mannequin_parts import Poses
+from marey.studio.layers.figure import Body
+from marey.studio.moved import Moved, MovedRoom
+from marey.studio.room import Layer, Task, Tool, part
+from marey.studio.settings import THEME
 from marey.views.shapes import ball
 
 ARROW_SECONDS, ARROW_LENGTH = 0.3, 0.1  # how long a push is seen; metres a newton second
@@ -27,7 +21,7 @@ FLIGHT = 0.4  # seconds until a ball that is thrown is there
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class State(Moved):
     """A clip, and what became of the character that was let go of in it.
 
     clip: as opened; start: its frame at which the character is let go of
@@ -36,22 +30,10 @@ class State:
     found: how it then moved
     """
 
-    clip: Motion
-    start: int = 0
     height: float = 0.0
     pushes: tuple[Push, ...] = ()
     throws: tuple[Throw, ...] = ()
     found: SimulateResult | None = None
-
-    @property
-    def motion(self) -> Motion:
-        """What is played."""
-        return self.clip if self.found is None else self.found.motion
-
-    @cached_property
-    def poses(self) -> Poses:
-        """The poses of what is played, in the world."""
-        return Poses(self.motion)
 
 
 class FigureLayer(Layer[State]):
@@ -183,32 +165,12 @@ class CurvesTool(Tool[State]):
             plot.data = tuple(lines[:, lines[0] <= frame / state.motion.frame_rate])
 
 
-class PhysicsRoom(Room[State]):
+class PhysicsRoom(MovedRoom[State]):
     """Let go of a character: drop, push, throw, and see its energy and momentum."""
 
     title = "Physics"
-    accepts = (Motion,)
-    size = 1.7
+    opened = State
     figure = part(FigureLayer)
     release = part(ReleaseTool)
     push = part(PushTool)
     curves = part(CurvesTool)
-
-    def samples(self) -> Samples:
-        return {"walking body": samples.walk}
-
-    def clock(self, state: State) -> tuple[int, float, int]:
-        return state.motion.frames, state.motion.frame_rate, 0 if state.found else state.clip.first_frame
-
-    def exports(self, state: State) -> Sequence[Export]:
-        return files_of("motion", state.motion, self.stem)
-
-    def open(self, data: Motion, name: str) -> None:
-        state = State(data)
-        if not visible(state.poses) or data.joints > LIMITS.joints:
-            raise InputError(f"{name}: simulated are up to {LIMITS.joints} joints within 1,000 km")
-        self.size = max(float(np.ptp(state.poses.points[0], axis=0).max()), 1e-3)
-        self.begin(state)
-
-    def look(self) -> None:
-        self.workspace.look(self.state.poses.points[0].mean(axis=0), 1.6 * self.size)
